@@ -153,6 +153,7 @@ type Round struct {
 	ID       CaseID   `json:"id"`
 	Schedule Schedule `json:"schedule"`
 	Order    []Arm    `json:"order"`            // in which the slots were started
+	Slots    []int    `json:"slots"`            // whose samples of the case this record commits
 	Marked   bool     `json:"marked,omitempty"` // fewer than 5 clean passes: keeps all
 	Pilot    bool     `json:"pilot,omitempty"`
 	WallNS   int64    `json:"wall_ns"`
