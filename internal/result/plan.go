@@ -29,27 +29,28 @@ type Tool struct {
 // Draft is what is decided before anything is built. Its hash is the
 // predecessor of the expansion.
 type Draft struct {
-	Created    time.Time      `json:"created"`
-	Repository string         `json:"repository"` // path of the measured repository
-	Invocation []string       `json:"invocation"` // arguments that repeat the run
-	Harness    string         `json:"harness"`
-	Bench      string         `json:"bench,omitempty"`
-	Packages   []string       `json:"packages,omitempty"`
-	Arms       []ArmSpec      `json:"arms"`
-	Recipes    []Recipe       `json:"recipes"`
-	Graft      GraftProof     `json:"graft"`
-	Seed       uint64         `json:"seed"`
-	Alpha      float64        `json:"alpha"`
-	MinEffect  float64        `json:"min_effect"` // default margin, a fraction: 0.01 is 1 %
-	Cases      []CaseSettings `json:"cases,omitempty"`
-	BudgetNS   int64          `json:"budget_ns"`        // whole measuring time; 0: follows from the number of cases
-	Rounds     int            `json:"rounds,omitempty"` // asked for; 0: from the pilot
-	Looks      []Look         `json:"looks"`
-	Rules      []Rule         `json:"contamination_rules"`
-	CPUs       []int          `json:"cpus"`         // cores of the slots; empty: unpinned
-	CPUsGiven  bool           `json:"cpus_given"`   // by --cpu
-	AA         bool           `json:"aa,omitempty"` // one tree as both arms
-	Warnings   []Warning      `json:"warnings,omitempty"`
+	Created      time.Time      `json:"created"`
+	Repository   string         `json:"repository"` // path of the measured repository
+	Invocation   []string       `json:"invocation"` // arguments that repeat the run
+	Harness      string         `json:"harness"`
+	Bench        string         `json:"bench,omitempty"`
+	Packages     []string       `json:"packages,omitempty"`
+	Arms         []ArmSpec      `json:"arms"`
+	Recipes      []Recipe       `json:"recipes"`
+	Graft        GraftProof     `json:"graft"`
+	Seed         uint64         `json:"seed"`
+	Alpha        float64        `json:"alpha"`
+	MinEffect    float64        `json:"min_effect"` // default margin, a fraction: 0.01 is 1 %
+	Cases        []CaseSettings `json:"cases,omitempty"`
+	BudgetNS     int64          `json:"budget_ns"`        // whole measuring time; 0: follows from the number of cases
+	Rounds       int            `json:"rounds,omitempty"` // asked for; 0: from the pilot
+	Looks        []Look         `json:"looks"`
+	Rules        []Rule         `json:"contamination_rules"`
+	CPUs         []int          `json:"cpus"`                    // cores of the slots; empty: unpinned
+	CPUsGiven    bool           `json:"cpus_given"`              // by --cpu
+	ParallelCPUs []int          `json:"parallel_cpus,omitempty"` // cores of cases that need several
+	AA           bool           `json:"aa,omitempty"`            // one tree as both arms
+	Warnings     []Warning      `json:"warnings,omitempty"`
 }
 
 // CaseSettings is what assay.yaml says of the cases whose id matches Match.
@@ -95,6 +96,7 @@ type Case struct {
 	Margin   float64 `json:"margin"`
 	Control  bool    `json:"control,omitempty"`
 	Better   string  `json:"better,omitempty"` // direction set by the config
+	Metric   string  `json:"metric,omitempty"` // confirmatory metric set by the config; empty: time
 	Missing  []Arm   `json:"missing,omitempty"`
 	Partner  string  `json:"partner,omitempty"` // likely the same benchmark under another name
 	// Identical: the arms' binaries have the same code and data.

@@ -7,8 +7,24 @@
 package result
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
 	"assay/internal/machine"
 )
+
+// Hash returns "sha256:" and the hex digest of v's JSON. It chains the stages of
+// a plan: each holds the hash of its predecessor.
+func Hash(v any) (string, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("hashing %T: %w", v, err)
+	}
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
 
 // Arm names one build being measured.
 type Arm string

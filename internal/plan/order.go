@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+
+	"assay/internal/result"
+)
+
+// BlockEvery is the share of rounds that run as blocks to cross-check a lockstep
+// case: one in four (measurement.md "Caches").
+const BlockEvery = 4
+
+// MaxPadding bounds the length of the environment variable that every slot gets:
+// one page, beyond which stack addresses repeat modulo the page.
+const MaxPadding = 4096
+
+// coin returns the generator of one decision. It depends on the seed and the
+// words alone, so the order of round r does not depend on what happened before.
+func coin(seed uint64, words ...string) *rand.Rand {
+	h := fnv.New64a()
+	for _, word := range words {
+		_, _ = h.Write([]byte(word)) // hash.Hash never returns an error
+		_, _ = h.Write([]byte{0})
+	}
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+// Shuffle returns the items in an order drawn for the words.
+func Shuffle[T any](items []T, seed uint64, words ...string) []T {
+	out := append([]T(nil), items...)
+	coin(seed, words...).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// Group is the set of cases of one round that share their processes: one case,
+// or all shared cases of a binary.
+type Group struct {
+	Package  string
+	External bool
+	Cases    []int // indices into the calibration's cases, in the order of the round
+}
+
+// RoundOrder returns the groups of round r in the order drawn for it. Cases that
+// are skipped, or for which drop answers true, are left out.
+func RoundOrder(p result.Plan, r int, drop func(result.CaseID) bool) []Group {
+	order := make([]int, 0, len(p.Calibration.Cases))
+	for i, c := range p.Calibration.Cases {
+		if c.Skip == "" && !drop(c.ID) {
+			order = append(order, i)
+		}
+	}
+	order = Shuffle(order, p.Draft.Seed, "cases", strconv.Itoa(r))
+	type key struct {
+		pkg      string
+		external bool
+		blocks   bool
+	}
+	shared := map[key]int{}
+	var groups []Group
+	for _, i := range order {
+		c := p.Calibration.Cases[i]
+		info := p.Expansion.Cases[i]
+		if !c.Shared {
+			groups = append(groups, Group{info.Package, info.External, []int{i}})
+			continue
+		}
+		k := key{info.Package, info.External, ScheduleOf(c, r) == result.Blocks}
+		at, ok := shared[k]
+		if !ok {
+			at = len(groups)
+			shared[k] = at
+			groups = append(groups, Group{info.Package, info.External, nil})
+		}
+		groups[at].Cases = append(groups[at].Cases, i)
+	}
+	return groups
+}
+
+// ScheduleOf is the schedule of a case in round r.
+func ScheduleOf(c result.CasePlan, r int) result.Schedule {
+	if c.Schedule == result.Lockstep && c.BlockPhase >= 0 && r%BlockEvery == c.BlockPhase {
+		return result.Blocks
+	}
+	return c.Schedule
+}
+
+// SlotOrder is the order in which the slots of a group start in round r.
+func SlotOrder(seed uint64, r int, id result.CaseID, arms []result.Arm) []result.Arm {
+	return Shuffle(arms, seed, "slots", strconv.Itoa(r), string(id))
+}
+
+// PassOrder is the order of the arms in one pass.
+func PassOrder(seed uint64, r int, id result.CaseID, pass int, arms []result.Arm) []result.Arm {
+	return Shuffle(arms, seed, "pass", strconv.Itoa(r), string(id), strconv.Itoa(pass))
+}
+
+// Padding is the length of a slot's random environment variable.
+func Padding(seed uint64, r int, id result.CaseID, arm result.Arm) int {
+	return coin(seed, "padding", strconv.Itoa(r), string(id), string(arm)).IntN(MaxPadding)
+}
+
+// Cores are the cores of a case's slots in round r: rounds move between the
+// cores of --cpu, cases that need several get them all.
+func Cores(draft result.Draft, c result.CasePlan, r int) []int {
+	if len(c.CPUs) > 0 {
+		return c.CPUs
+	}
+	if len(draft.CPUs) > 1 {
+		return []int{draft.CPUs[r%len(draft.CPUs)]}
+	}
+	return draft.CPUs
+}
