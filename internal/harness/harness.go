@@ -53,6 +53,9 @@ type Layout struct {
 	Harness  string
 	Units    []Unit
 	Settings []result.Setting // toolchain and environment that change code
+	Tags     []string         // of the query, for Graft and Resolve
+	Env      []string         // of the query
+	Support  []string         // of the query: extra globs of harness files
 	Warnings []result.Warning
 }
 
@@ -104,4 +107,23 @@ type Resolver interface {
 // from a finished artifact, without starting a process.
 type Inspector interface {
 	Inspect(path string) (settings []result.Setting, codeDigest string, err error)
+}
+
+// Hider is implemented by adapters whose builds pick up every harness file of a
+// unit: LeftOut lists those of the unit's folder on the given tree that are not
+// among unit.Files, so that all arms hide them and carry the same benchmarks.
+type Hider interface {
+	LeftOut(tree fs.FS, unit Unit) ([]string, error)
+}
+
+// Matcher is implemented by adapters with a pattern syntax of their own: it says
+// whether a listed benchmark's full name is selected by --bench.
+type Matcher interface {
+	Match(pattern, name string) bool
+}
+
+// Named is an adapter with its name, as --harness and assay.yaml use it.
+type Named struct {
+	Name string
+	Adapter
 }

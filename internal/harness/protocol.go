@@ -10,6 +10,9 @@ const (
 	WorkerReplies  = 4
 )
 
+// WorkerProtocol is the version that Hello carries.
+const WorkerProtocol = "assay.worker/1"
+
 // Op is what a request asks for. Closed set.
 type Op string
 

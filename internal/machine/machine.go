@@ -47,9 +47,9 @@ func (f Fingerprint) Get(key string) string {
 type Snapshot struct {
 	Time         time.Time `json:"time"`
 	Load1        *float64  `json:"load1,omitempty"`
-	Steal        []int64   `json:"steal_ticks,omitempty"`   // per CPU, cumulated, in ticks of 1/100 s
-	MHz          []float64 `json:"mhz,omitempty"`           // per CPU
-	TemperatureC *float64  `json:"temperature_c,omitempty"` // hottest thermal zone
+	Steal        []int64   `json:"steal_ticks,omitempty"`   // by CPU number, cumulated, in ticks of 1/100 s; -1 for a CPU that has none
+	MHz          []float64 `json:"mhz,omitempty"`           // by CPU number; 0 where it cannot be read
+	TemperatureC *float64  `json:"temperature_c,omitempty"` // hottest thermal zone or processor sensor
 	Throttles    *int64    `json:"throttles,omitempty"`     // cumulated thermal throttle count
 	PressureCPU  *float64  `json:"pressure_cpu,omitempty"`  // PSI some avg10, percent
 	PressureMem  *float64  `json:"pressure_mem,omitempty"`  // PSI some avg10, percent

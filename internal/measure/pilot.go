@@ -55,7 +55,7 @@ func (s *Session) Pilot(ctx context.Context, draft result.Draft, expansion resul
 			s.Progress(Event{Stage: "pilot", Case: expansion.Cases[i].Title, Done: time.Duration(n), Total: time.Duration(len(measured))})
 		}
 		p := &pilot{Session: s, draft: draft, expansion: expansion, info: expansion.Cases[i], sink: sink,
-			arms: plan.CaseArms(draft, false), facts: result.PilotCase{ID: expansion.Cases[i].ID}}
+			arms: plan.CaseArms(draft, false), facts: result.PilotCase{ID: expansion.Cases[i].ID, Unfrozen: s.Machine.Freezes() == ""}}
 		err := errors.Join(p.run(ctx, rounds), p.close())
 		failure := (*slotFailure)(nil)
 		switch {
@@ -82,6 +82,7 @@ type pilot struct {
 	sink      result.RunSink
 	arms      []result.Arm
 	open      []*slotState
+	each      []float64 // ns of an iteration in each of open, of the first round
 	facts     result.PilotCase
 	size      plan.Sampling
 	blamed    struct {
@@ -115,6 +116,7 @@ func (p *pilot) run(ctx context.Context, rounds int) error {
 	p.size = plan.Size(p.facts)
 	p.facts.Iterations = p.size.Iterations
 	if p.size.Kind == result.Parallel {
+		p.facts.OverheadNS = p.facts.SetupNS
 		return p.close() // one core says nothing of its passes
 	}
 	if err := p.double(ctx); err != nil {
@@ -220,6 +222,7 @@ func (p *pilot) cost(ctx context.Context) error {
 			}
 			n = min(maxIterations, max(n+1, min(100*n, int64(1.2*float64(pilotEnough)/math.Max(per, 0.01)))))
 		}
+		p.each = append(p.each, per)
 		p.facts.FastNS = math.Min(p.facts.FastNS, per)
 		p.facts.SlowNS = math.Max(p.facts.SlowNS, per)
 	}
@@ -231,9 +234,8 @@ const maxIterations = 1_000_000_000
 
 // probe watches the goroutines of every arm.
 func (p *pilot) probe(ctx context.Context) error {
-	for _, state := range p.open {
-		n := max(1, int64(float64(probeTime)/math.Max(p.facts.FastNS, 0.01)))
-		reply, err := p.ask(ctx, state, harness.OpProbe, min(n, maxIterations))
+	for i, state := range p.open {
+		reply, err := p.ask(ctx, state, harness.OpProbe, p.iterations(i, probeTime))
 		if err != nil {
 			return err
 		}
@@ -243,14 +245,20 @@ func (p *pilot) probe(ctx context.Context) error {
 	return nil
 }
 
+// iterations is how many fill the time in a slot. Each slot has its own number:
+// arms can differ a thousandfold.
+func (p *pilot) iterations(slot int, fill time.Duration) int64 {
+	return min(max(1, int64(float64(fill)/math.Max(p.each[slot], 0.01))), maxIterations)
+}
+
 // cycles counts collections per iteration where the case allocates enough.
 func (p *pilot) cycles(ctx context.Context) error {
 	if !plan.Collects(p.facts) {
 		return nil
 	}
 	fewest := math.Inf(1)
-	n := max(1, int64(float64(cyclesTime)/p.facts.FastNS))
-	for _, state := range p.open {
+	for i, state := range p.open {
+		n := p.iterations(i, cyclesTime)
 		reply, err := p.ask(ctx, state, harness.OpRun, n)
 		if err != nil {
 			return err

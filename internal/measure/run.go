@@ -56,10 +56,17 @@ type Options struct {
 func (s *Session) Resume(ctx, kill context.Context, p result.Plan, state State, o Options) error {
 	r := &runner{Session: s, plan: p, sink: o.Sink, state: state,
 		failed: map[result.CaseID]bool{}, ended: map[result.CaseID]bool{}, total: time.Duration(p.Calibration.ExpectedNS)}
-	for id := range state.Failed {
-		r.failed[id] = true
+	r.state.Committed = map[Done]bool{}
+	for _, c := range p.Calibration.Cases {
+		r.failed[c.ID] = state.Failed[c.ID]
+		for round := range p.Calibration.Rounds {
+			if done := (Done{round, c.ID}); state.Committed[done] {
+				r.state.Committed[done] = true
+				r.done += time.Duration(c.CostNS)
+			}
+		}
 	}
-	s.slot, s.seq = state.LastSlot, state.LastSeq
+	s.slot, s.seq = max(s.slot, state.LastSlot), max(s.seq, state.LastSeq)
 	err := r.rounds(ctx, kill, o.Stop)
 	end := result.End{Time: s.Machine.Now().UTC(), Interrupted: errors.Is(err, ErrInterrupted), Snapshot: s.Machine.Snapshot()}
 	return errors.Join(err, o.Sink.Put(end), o.Sink.Sync())
@@ -67,13 +74,20 @@ func (s *Session) Resume(ctx, kill context.Context, p result.Plan, state State, 
 
 func (r *runner) rounds(ctx, kill context.Context, stop Stopper) error {
 	for round := range r.plan.Calibration.Rounds {
-		if err := r.sink.Put(result.Sensor{Round: round, Snapshot: r.Machine.Snapshot()}); err != nil {
-			return err
-		}
+		sensed := false
 		drop := func(id result.CaseID) bool { return r.failed[id] || r.ended[id] }
 		for _, group := range plan.RoundOrder(r.plan, round, drop) {
+			if len(r.pending(round, group)) == 0 {
+				continue // measured by an earlier session
+			}
 			if ctx.Err() != nil {
 				return ErrInterrupted
+			}
+			if !sensed {
+				sensed = true
+				if err := r.sink.Put(result.Sensor{Round: round, Snapshot: r.Machine.Snapshot()}); err != nil {
+					return err
+				}
 			}
 			if err := r.group(kill, round, group); err != nil {
 				return err
@@ -120,13 +134,7 @@ func (r *runner) look(round int, stop Stopper) error {
 // breaks the processes: they are started anew for the cases that are left.
 func (r *runner) group(ctx context.Context, round int, group plan.Group) error {
 	for {
-		var pending []int
-		for _, i := range group.Cases {
-			id := r.plan.Calibration.Cases[i].ID
-			if !r.state.Committed[Done{round, id}] && !r.failed[id] {
-				pending = append(pending, i)
-			}
-		}
+		pending := r.pending(round, group)
 		if len(pending) == 0 {
 			return nil
 		}
@@ -136,15 +144,29 @@ func (r *runner) group(ctx context.Context, round int, group plan.Group) error {
 	}
 }
 
+// pending are the cases of the group that are neither committed nor failed.
+func (r *runner) pending(round int, group plan.Group) []int {
+	var out []int
+	for _, i := range group.Cases {
+		id := r.plan.Calibration.Cases[i].ID
+		if !r.state.Committed[Done{round, id}] && !r.failed[id] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // share starts the slots once and measures the pending cases in them, until all
 // are committed or one has failed.
 func (r *runner) share(ctx context.Context, round int, pending []int) error {
 	first := r.plan.Calibration.Cases[pending[0]]
-	g := &slots{runner: r, round: round, arms: plan.CaseArms(r.plan.Draft, first.Planted), schedule: plan.ScheduleOf(first, round)}
-	g.order = plan.SlotOrder(r.plan.Draft.Seed, round, first.ID, g.arms)
+	g := &slots{runner: r, round: round, schedule: plan.ScheduleOf(first, round)}
 	if r.Machine.Freezes() == "" {
 		g.schedule = result.Blocks
 	}
+	// The planted control belongs to the lockstep rounds.
+	g.arms = plan.CaseArms(r.plan.Draft, first.Planted && g.schedule == result.Lockstep)
+	g.order = plan.SlotOrder(r.plan.Draft.Seed, round, first.ID, g.arms)
 	var err error
 	switch g.schedule {
 	case result.Lockstep:
@@ -166,9 +188,6 @@ func (r *runner) share(ctx context.Context, round int, pending []int) error {
 func (g *slots) commit(i int, round result.Round) error {
 	info := g.plan.Expansion.Cases[i]
 	round.Round, round.ID, round.Schedule, round.Order = g.round, info.ID, g.schedule, g.order
-	if g.state.Committed == nil {
-		g.state.Committed = map[Done]bool{}
-	}
 	g.state.Committed[Done{g.round, info.ID}] = true
 	g.done += time.Duration(g.plan.Calibration.Cases[i].CostNS)
 	g.report("measure", info.Title)

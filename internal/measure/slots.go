@@ -157,10 +157,7 @@ func (g *slots) passes(ctx context.Context, i int, byArm map[result.Arm]*slotSta
 // case in a row.
 func (g *slots) blocks(ctx context.Context, cases []int) error {
 	rounds := make([]result.Round, len(cases))
-	for position, arm := range g.order {
-		if plan.Scale(g.plan.Draft, arm) != 1 {
-			continue // the planted control belongs to the lockstep rounds
-		}
+	for position := range g.order {
 		state, err := g.launch(ctx, cases[0], position)
 		if err != nil {
 			return err

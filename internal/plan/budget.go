@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"assay/internal/result"
@@ -31,7 +33,7 @@ func (c *calibrator) schedule(cal *result.Calibration, spent time.Duration) {
 	for _, i := range measured {
 		cal.ExpectedNS += c.cases[i].CostNS * int64(cal.Rounds)
 	}
-	c.warnRounds(cal, measured, need)
+	c.warnRounds(cal, measured, need, spent)
 }
 
 func (c *calibrator) measured() []int {
@@ -72,7 +74,7 @@ func (c *calibrator) rounds(measured []int, need int, left float64) int {
 	}
 	fewest, best := 0.0, 0.0
 	for _, i := range measured {
-		fewest += c.meanCost(i, minPasses)
+		fewest += c.meanCost(i, c.fewest(i))
 		best += c.meanCost(i, c.optimalPasses(i))
 	}
 	most := int(left / fewest)
@@ -113,7 +115,7 @@ func (c *calibrator) starts(i int) int64 {
 func (c *calibrator) sharers(i int) int {
 	n := 0
 	for j := range c.cases {
-		if c.cases[j].Shared && c.expansion.Cases[j].Package == c.expansion.Cases[i].Package {
+		if c.cases[j].Shared && processOf(c.cases[j], c.expansion.Cases[j]) == processOf(c.cases[i], c.expansion.Cases[i]) {
 			n++
 		}
 	}
@@ -127,68 +129,69 @@ func (c *calibrator) passCost(i int) float64 {
 	return sample * float64(c.arms(i))
 }
 
-// blockSamples is the number of samples of one arm in a block.
+// blockSamples is the number of samples of one arm in a block round of a
+// lockstep case.
 func (c *calibrator) blockSamples(i int) int {
 	p := c.cases[i]
-	sample := float64(p.Iterations)*p.Pilot.FastNS + float64(p.Pilot.OverheadNS)
-	return max(int(math.Ceil(float64(blockTime)/sample)), minBlock)
+	return samplesIn(float64(p.Iterations)*p.Pilot.FastNS + float64(p.Pilot.OverheadNS))
+}
+
+// samplesIn is how many samples of a length in ns make a block.
+func samplesIn(sample float64) int {
+	return max(int(math.Ceil(float64(blockTime)/math.Max(sample, 1))), minBlock)
+}
+
+// fewest is the fewest passes, or samples of a block, of a round of a case.
+func (c *calibrator) fewest(i int) int {
+	if c.cases[i].Schedule == result.Blocks {
+		return samplesIn(c.passCost(i) / float64(c.arms(i)))
+	}
+	return minPasses
 }
 
 // minBlock is the fewest samples of a block: the first fifth is dropped and the
 // rest must still be several.
 const minBlock = 3
 
-// meanCost is the expected cost of a round of a case with the given passes,
-// averaged over lockstep and block rounds, in ns.
+// meanCost is the expected cost of a round of a case with the given passes (or
+// samples of a block), averaged over lockstep rounds and the block cross-check,
+// in ns.
 func (c *calibrator) meanCost(i, passes int) float64 {
 	p := c.cases[i]
-	start := float64(c.starts(i))
-	warm := float64(p.Warmup) * c.passCost(i)
-	block := start + warm + float64(c.blockSamples(i))*c.passCost(i)*2/float64(c.arms(i))
-	lockstep := start + warm + float64(passes)*c.passCost(i)
-	switch {
-	case p.Schedule == result.Blocks:
-		return start + warm + float64(passes)*c.passCost(i)
-	case p.BlockPhase < 0:
-		return lockstep
+	round := func(samples int) float64 {
+		return float64(c.starts(i)) + float64(p.Warmup+samples)*c.passCost(i)
 	}
-	return (lockstep*(BlockEvery-1) + block) / BlockEvery
+	if p.BlockPhase < 0 {
+		return round(passes)
+	}
+	// The planted arms stay out of the blocks.
+	built := float64(len(CaseArms(c.draft, false))) / float64(c.arms(i))
+	return (round(passes)*(BlockEvery-1) + round(c.blockSamples(i))*built) / BlockEvery
 }
 
-// passes gives every case the same share of the time that is left.
+// passes shares the time that is left out over the cases: the same to each, but
+// a case that needs more for its fewest gets that, at the cost of the others.
 func (c *calibrator) passes(measured []int, rounds int, left float64) {
-	if rounds == 0 {
-		return
-	}
-	share := left / float64(len(measured)) / float64(rounds)
-	for _, i := range measured {
-		p := &c.cases[i]
-		most := maxPasses
-		if p.Schedule == result.Blocks {
-			most = max(maxPasses, c.blockSamples(i)*4)
+	order := slices.Clone(measured)
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Compare(c.meanCost(j, c.fewest(j)), c.meanCost(i, c.fewest(i)))
+	})
+	left /= float64(rounds)
+	for k, i := range order {
+		p, n := &c.cases[i], c.fewest(i)
+		share := left / float64(len(order)-k)
+		for most := max(maxPasses, 4*n); n < most && c.meanCost(i, n+1) <= share; {
+			n++
 		}
-		p.Passes = most
-		for p.Passes > minPasses && c.meanCost(i, p.Passes) > share {
-			p.Passes--
+		left -= c.meanCost(i, n)
+		p.CostNS = int64(c.meanCost(i, n))
+		switch p.Schedule {
+		case result.Lockstep:
+			p.Passes, p.BlockSamples = n, c.blockSamples(i)
+		case result.Blocks:
+			p.BlockSamples = n
 		}
-		p.BlockSamples = c.blockSamples(i)
-		if p.Schedule == result.Blocks {
-			p.BlockSamples = max(minBlock, min(p.Passes, most))
-			if p.Passes == minPasses {
-				p.BlockSamples = minBlock
-			}
-			p.Passes = 0
-		}
-		p.CostNS = int64(c.meanCost(i, max(p.Passes, p.BlockSamples*c.blockOnly(i))))
 	}
-}
-
-// blockOnly is 1 for a case that runs as blocks alone.
-func (c *calibrator) blockOnly(i int) int {
-	if c.cases[i].Schedule == result.Blocks {
-		return 1
-	}
-	return 0
 }
 
 // share lets the cases of a binary share one process where starting one costs
@@ -198,17 +201,22 @@ func (c *calibrator) share(measured []int) {
 		p := &c.cases[i]
 		start := p.Pilot.StartNS
 		slot := float64(start) + float64(minPasses*3)*c.passCost(i)/float64(c.arms(i))
-		if time.Duration(start) < startAlways || float64(start) < startShare*slot {
+		// The planted arms take part in one case alone.
+		p.Shared = !p.Planted && time.Duration(start) >= startAlways && float64(start) >= startShare*slot
+	}
+	for _, i := range measured {
+		p := &c.cases[i]
+		if p.Shared = p.Shared && c.sharers(i) > 1; !p.Shared {
 			continue
 		}
-		p.Shared = true
+		start := p.Pilot.StartNS
 		p.Warnings = append(p.Warnings, result.Warning{Code: result.WarnSharedProcess,
 			Text: fmt.Sprintf("%s shares its process with other cases: starting one costs %v; a case can leave a heap behind that slows the next", c.expansion.Cases[i].Title, time.Duration(start).Round(time.Millisecond))})
 	}
 }
 
 // warnRounds says when the run cannot reach a verdict, and what would be enough.
-func (c *calibrator) warnRounds(cal *result.Calibration, measured []int, need int) {
+func (c *calibrator) warnRounds(cal *result.Calibration, measured []int, need int, spent time.Duration) {
 	short, fewest := 0, math.MaxInt
 	enough := 0.0
 	for _, i := range measured {
@@ -217,12 +225,14 @@ func (c *calibrator) warnRounds(cal *result.Calibration, measured []int, need in
 			short++
 			fewest = min(fewest, n)
 		}
-		enough += c.meanCost(i, minPasses) * float64(total(need)+1)
+		enough += c.meanCost(i, c.fewest(i)) * float64(total(need)+1)
 	}
 	if short == 0 {
 		return
 	}
+	// A tenth more than expected, in whole seconds.
+	budget := (time.Duration(enough*1.1) + spent + time.Second).Truncate(time.Second)
 	cal.Warnings = append(cal.Warnings, result.Warning{Code: result.WarnTooFewRounds,
 		Text: fmt.Sprintf("%d of %d cases get %d counted rounds, but %d are needed before any p can pass the correction for %d cases: they will be inconclusive; --budget %v (or --rounds %d) would be enough",
-			short, len(measured), fewest, need, len(measured), (time.Duration(enough*1.3) + time.Duration(cal.BudgetNS)/10).Round(time.Second), total(need)+1)})
+			short, len(measured), fewest, need, len(measured), budget, total(need)+1)})
 }

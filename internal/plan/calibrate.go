@@ -28,6 +28,10 @@ const (
 	// collectingTarget and collectingLimit bound a collecting sample (50-500 ms).
 	collectingTarget = 50 * time.Millisecond
 	collectingLimit  = 500 * time.Millisecond
+	// slowestSample bounds the slower arm's sample where the faster one would
+	// rather have longer ones: an arm whose work was optimised away must not ask
+	// for minutes of the other.
+	slowestSample = time.Second
 	// blockTime per arm in a round of blocks, before the first fifth is dropped.
 	blockTime = 250 * time.Millisecond
 	// minPasses of a lockstep round: a round with fewer clean ones keeps all.
@@ -108,8 +112,8 @@ func Size(c result.PilotCase) Sampling {
 		}
 		target = math.Min(target, float64(collectingLimit))
 	}
-	s.Iterations = max(1, int64(target/fast))
-	if s.Kind == result.Steady && float64(s.Iterations)*slow > float64(lockstepLimit) {
+	s.Iterations = max(1, int64(math.Min(target/fast, float64(slowestSample)/slow)))
+	if c.Unfrozen || s.Kind == result.Steady && float64(s.Iterations)*slow > float64(lockstepLimit) {
 		s.Schedule = result.Blocks
 	}
 	if c.SetupNS < int64(sampleTarget) && s.Kind == result.Steady {

@@ -42,36 +42,44 @@ type Group struct {
 	Cases    []int // indices into the calibration's cases, in the order of the round
 }
 
+// process is what cases must have in common to share one.
+type process struct {
+	pkg      string
+	external bool
+	parallel bool // it gets several cores
+}
+
+func processOf(p result.CasePlan, info result.Case) process {
+	return process{info.Package, info.External, len(p.CPUs) > 0}
+}
+
 // RoundOrder returns the groups of round r in the order drawn for it. Cases that
-// are skipped, or for which drop answers true, are left out.
+// are skipped, or for which drop answers true, are left out; the order of the
+// others does not depend on them.
 func RoundOrder(p result.Plan, r int, drop func(result.CaseID) bool) []Group {
-	order := make([]int, 0, len(p.Calibration.Cases))
-	for i, c := range p.Calibration.Cases {
-		if c.Skip == "" && !drop(c.ID) {
-			order = append(order, i)
-		}
+	order := make([]int, len(p.Calibration.Cases))
+	for i := range order {
+		order[i] = i
 	}
-	order = Shuffle(order, p.Draft.Seed, "cases", strconv.Itoa(r))
 	type key struct {
-		pkg      string
-		external bool
-		blocks   bool
+		process
+		schedule result.Schedule
 	}
 	shared := map[key]int{}
 	var groups []Group
-	for _, i := range order {
-		c := p.Calibration.Cases[i]
-		info := p.Expansion.Cases[i]
-		if !c.Shared {
-			groups = append(groups, Group{info.Package, info.External, []int{i}})
+	for _, i := range Shuffle(order, p.Draft.Seed, "cases", strconv.Itoa(r)) {
+		c, info := p.Calibration.Cases[i], p.Expansion.Cases[i]
+		if c.Skip != "" || drop(c.ID) {
 			continue
 		}
-		k := key{info.Package, info.External, ScheduleOf(c, r) == result.Blocks}
+		k := key{processOf(c, info), ScheduleOf(c, r)}
 		at, ok := shared[k]
-		if !ok {
+		if !ok || !c.Shared {
 			at = len(groups)
+			groups = append(groups, Group{Package: info.Package, External: info.External})
+		}
+		if c.Shared {
 			shared[k] = at
-			groups = append(groups, Group{info.Package, info.External, nil})
 		}
 		groups[at].Cases = append(groups[at].Cases, i)
 	}

@@ -10,6 +10,7 @@ package plan
 import (
 	"math"
 	"regexp"
+	"strings"
 
 	"assay/internal/result"
 )
@@ -87,10 +88,12 @@ func Expand(draft result.Draft, artifacts []result.Artifact, listings []Listing,
 		return result.Expansion{}, err
 	}
 	e := expander{draft: draft, match: match, index: map[result.CaseID]int{}, has: map[result.CaseID]map[result.Arm]bool{}}
-	for _, arm := range []result.Arm{result.Head, result.Base} {
-		for _, listing := range listings {
-			if listing.Arm == arm {
-				e.add(listing)
+	for _, add := range []func(Listing){e.add, e.addFailed} {
+		for _, arm := range []result.Arm{result.Head, result.Base} {
+			for _, listing := range listings {
+				if listing.Arm == arm {
+					add(listing)
+				}
 			}
 		}
 	}
@@ -114,21 +117,42 @@ func CaseIDOf(pkg, name string) result.CaseID { return result.CaseID(pkg + "." +
 
 func (e *expander) add(listing Listing) {
 	for _, name := range listing.Names {
-		if e.draft.Bench == "" || e.match(e.draft.Bench, name) {
+		if e.selected(name) {
 			e.note(listing, name)
 		}
 	}
+}
+
+func (e *expander) selected(name string) bool {
+	return e.draft.Bench == "" || e.match(e.draft.Bench, name)
+}
+
+// addFailed adds what failed when it was listed. A benchmark that ended its
+// process is known by its top-level name alone: it fails for every sub-benchmark
+// that another arm lists.
+func (e *expander) addFailed(listing Listing) {
 	for _, failure := range listing.Failed {
 		if failure.ID == "" {
 			continue
 		}
-		name := string(failure.ID)[len(listing.Package)+1:]
-		if e.draft.Bench != "" && !e.match(e.draft.Bench, name) {
-			continue
+		known := false
+		for i := range e.cases {
+			c := &e.cases[i]
+			if c.ID == failure.ID || strings.HasPrefix(string(c.ID), string(failure.ID)+"/") {
+				known = true
+				e.fail(c, listing.Arm, failure)
+			}
 		}
-		i := e.note(listing, name)
-		e.cases[i].Failed = append(e.cases[i].Failed, failure)
+		if name := strings.TrimPrefix(string(failure.ID), listing.Package+"."); !known && e.selected(name) {
+			e.fail(&e.cases[e.note(listing, name)], listing.Arm, failure)
+		}
 	}
+}
+
+func (e *expander) fail(c *result.Case, arm result.Arm, failure result.Failure) {
+	e.has[c.ID][arm] = true
+	failure.ID = c.ID
+	c.Failed = append(c.Failed, failure)
 }
 
 func (e *expander) note(listing Listing, name string) int {
@@ -153,9 +177,8 @@ func (e *expander) missing(listings []Listing) {
 			if e.has[c.ID][arm] {
 				continue
 			}
-			if failure := packageFailure(listings, arm, c.Package); failure != nil {
-				failure.ID = c.ID
-				c.Failed = append(c.Failed, *failure)
+			if failure := packageFailure(listings, arm, *c); failure != nil {
+				e.fail(c, arm, *failure)
 				continue
 			}
 			c.Missing = append(c.Missing, arm)
@@ -163,13 +186,15 @@ func (e *expander) missing(listings []Listing) {
 	}
 }
 
-func packageFailure(listings []Listing, arm result.Arm, pkg string) *result.Failure {
+// packageFailure finds why no case of the package ran on the arm: it did not
+// build, or the worker on the case's side of it never answered.
+func packageFailure(listings []Listing, arm result.Arm, c result.Case) *result.Failure {
 	for _, listing := range listings {
-		if listing.Arm != arm || listing.Package != pkg {
+		if listing.Arm != arm || listing.Package != c.Package {
 			continue
 		}
 		for _, failure := range listing.Failed {
-			if failure.ID == "" {
+			if failure.ID == "" && (listing.External == c.External || failure.Reason == result.FailBuild) {
 				return &failure
 			}
 		}
@@ -244,8 +269,9 @@ func (e *expander) settings() {
 	}
 }
 
-// partners names, for a case that one arm lacks, the only case of the same
-// package that the other arm lacks, or the one with the closest name.
+// partners names, for a case that one arm lacks, the case of the same package
+// that the other arm lacks and whose name is closest: likely the same benchmark
+// renamed. Names with less than half in common are no partners.
 func partners(cases []result.Case) {
 	for i := range cases {
 		if len(cases[i].Missing) != 1 {

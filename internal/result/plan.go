@@ -38,6 +38,8 @@ type Draft struct {
 	Arms         []ArmSpec      `json:"arms"`
 	Recipes      []Recipe       `json:"recipes"`
 	Graft        GraftProof     `json:"graft"`
+	MoreGrafts   []GraftProof   `json:"more_grafts,omitempty"` // --graft REV changes both arms
+	Options      []Setting      `json:"options,omitempty"`     // flags that were given: --resume must not contradict them
 	Seed         uint64         `json:"seed"`
 	Alpha        float64        `json:"alpha"`
 	MinEffect    float64        `json:"min_effect"` // default margin, a fraction: 0.01 is 1 %
@@ -174,6 +176,7 @@ type PilotCase struct {
 	AllocBytes      float64     `json:"alloc_bytes_per_op"` // of the arm with more
 	Runnable        int         `json:"runnable"`           // most goroutines running or runnable at once; 0: not probed
 	RunParallel     bool        `json:"run_parallel,omitempty"`
+	Unfrozen        bool        `json:"unfrozen,omitempty"` // idle processes could not be frozen: the case runs in blocks
 	IterationChange float64     `json:"iteration_change"` // per-iteration time at 2N over N, minus 1, worse arm
 	Between         float64     `json:"between_variance"` // of slot means of pair log-ratios
 	Within          float64     `json:"within_variance"`  // of pair log-ratios inside a slot

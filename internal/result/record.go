@@ -51,6 +51,7 @@ type Cell struct {
 	Source  string // file name or description, for messages
 	Arm     Arm
 	Package string // import path when the capture does not say
+	Procs   int    // GOMAXPROCS of the process, where known: tells a processor suffix from a name; 0: unknown
 	Round   int
 	Slot    int
 }
@@ -85,6 +86,7 @@ type Measurement struct {
 	Unit         string    `json:"unit"`
 	Value        float64   `json:"value"`
 	Iterations   int64     `json:"iterations"`
+	Procs        int       `json:"procs,omitempty"` // GOMAXPROCS or the like, where the harness says
 	Start        time.Time `json:"start"`
 	WallNS       int64     `json:"wall_ns,omitempty"`
 	CPUNS        int64     `json:"cpu_ns,omitempty"`

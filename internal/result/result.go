@@ -159,8 +159,9 @@ type GraftFile struct {
 // ManifestEdit is a change of a file that must name the harness but belongs to
 // the arm (go.mod).
 type ManifestEdit struct {
-	Path string `json:"path"`
-	Diff string `json:"diff"` // unified
+	Path       string   `json:"path"`
+	Diff       string   `json:"diff"`                  // unified; empty when only BuildFlags are needed
+	BuildFlags []string `json:"build_flags,omitempty"` // that every arm's build must then carry, e.g. -mod=mod
 }
 
 // DependencyChange is a module that the graft added or moved.

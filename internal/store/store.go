@@ -41,17 +41,6 @@ type Run struct {
 	Plan result.Plan
 }
 
-// Hash returns "sha256:" and the hex digest of v's JSON. It chains the stages of
-// a plan: each holds the hash of its predecessor.
-func Hash(v any) (string, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return "", fmt.Errorf("hashing %T: %w", v, err)
-	}
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
-}
-
 // Create makes the folder of a run and writes run.json, synced. An existing
 // run.json is an error: a run is never overwritten.
 func Create(dir string, plan result.Plan) (*Run, error) {
@@ -93,11 +82,11 @@ func Open(dir string) (*Run, error) {
 
 // checkChain verifies that every stage of the plan holds its predecessor's hash.
 func (r *Run) checkChain() error {
-	draft, err := Hash(r.Plan.Draft)
+	draft, err := result.Hash(r.Plan.Draft)
 	if err != nil {
 		return err
 	}
-	expansion, err := Hash(r.Plan.Expansion)
+	expansion, err := result.Hash(r.Plan.Expansion)
 	if err != nil {
 		return err
 	}

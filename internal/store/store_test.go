@@ -20,10 +20,10 @@ func newPlan(t *testing.T) result.Plan {
 	t.Helper()
 	plan := result.Plan{Format: result.RunFormat, ID: "20260101T000000-abcd"}
 	var err error
-	if plan.Expansion.Draft, err = store.Hash(plan.Draft); err != nil {
+	if plan.Expansion.Draft, err = result.Hash(plan.Draft); err != nil {
 		t.Fatal(err)
 	}
-	if plan.Calibration.Expansion, err = store.Hash(plan.Expansion); err != nil {
+	if plan.Calibration.Expansion, err = result.Hash(plan.Expansion); err != nil {
 		t.Fatal(err)
 	}
 	return plan

@@ -202,3 +202,88 @@ func into[T result.Record](text []byte) (result.Record, error) {
 	}
 	return record, nil
 }
+
+// Progress is how far the sessions of a run came.
+type Progress struct {
+	Committed []result.Round // counted ones, in order
+	Failed    []result.Failure
+	Looks     []result.LookResult
+	LastSlot  int
+	LastSeq   int64
+	Ended     bool // the last session was not interrupted
+}
+
+// Progress reads how far the run came.
+func (r *Run) Progress() (Progress, error) {
+	var p Progress
+	err := r.scan(func(record result.Record) error {
+		switch v := record.(type) {
+		case result.Round:
+			if !v.Pilot {
+				p.Committed = append(p.Committed, v)
+			}
+		case result.Failure:
+			p.Failed = append(p.Failed, v)
+		case result.LookResult:
+			p.Looks = append(p.Looks, v)
+		case result.Slot:
+			p.LastSlot = max(p.LastSlot, v.Slot)
+		case result.Measurement:
+			p.LastSeq = max(p.LastSeq, v.Seq)
+		case result.End:
+			p.Ended = !v.Interrupted
+		case result.Damaged, result.Sensor:
+		}
+		return nil
+	})
+	return p, err
+}
+
+// Buffer is a RunSink in memory, for what is measured before a run has a folder.
+type Buffer struct {
+	records []result.Record
+	outputs []output
+}
+
+type output struct {
+	slot int
+	raw  []byte
+}
+
+// Put keeps a record.
+func (b *Buffer) Put(record result.Record) error {
+	b.records = append(b.records, record)
+	return nil
+}
+
+// Output keeps the raw output of a slot.
+func (b *Buffer) Output(slot int, raw []byte) error {
+	b.outputs = append(b.outputs, output{slot, raw})
+	return nil
+}
+
+// Sync does nothing: memory is as safe as it gets.
+func (b *Buffer) Sync() error { return nil }
+
+// Records hands the kept records to a sink, in order.
+func (b *Buffer) Records(sink result.Sink) error {
+	for _, record := range b.records {
+		if err := sink.Put(record); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Replay hands everything kept to a sink and syncs it.
+func (b *Buffer) Replay(sink result.RunSink) error {
+	if err := b.Records(sink); err != nil {
+		return err
+	}
+	for _, o := range b.outputs {
+		if err := sink.Output(o.slot, o.raw); err != nil {
+			return err
+		}
+	}
+	return sink.Sync()
+}

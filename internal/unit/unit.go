@@ -74,27 +74,100 @@ func timePrefix(name string) (float64, bool) {
 	return 1, false
 }
 
-// Format prints a value of the unit for a person with the given number of
-// significant digits, time scaled to ns, µs, ms or s. NaN and infinities print
-// as "n/a".
-func (u Unit) Format(value float64, digits int) string {
+// Scale is how the values of one row of a table are printed: divided by
+// Divisor and followed by Suffix, so that the row's cells share one unit.
+type Scale struct {
+	Divisor float64
+	Suffix  string // "ns", "µs", "B/op"; empty for a bare number
+}
+
+// Scale chooses the printed unit of values that stand side by side, by the
+// largest of them. Values that are not finite do not count.
+func (u Unit) Scale(values ...float64) Scale {
+	largest := 0.0
+	for _, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	switch u.Metric {
+	case timeUnit.Metric:
+		return step(largest, []Scale{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}})
+	case "throughput":
+		return step(largest, []Scale{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}})
+	}
+	return Scale{1, u.Name}
+}
+
+// step returns the first of the scales, largest first, in which the value is at
+// least 1. The step from the smallest is taken at 10,000 so that four-digit
+// numbers keep their unit.
+func step(largest float64, scales []Scale) Scale {
+	for i, s := range scales {
+		threshold := s.Divisor
+		if i == len(scales)-2 {
+			threshold *= 10
+		}
+		if largest >= threshold {
+			return s
+		}
+	}
+	return scales[len(scales)-1]
+}
+
+// Number prints value in the scale without its suffix, with the given number of
+// significant digits; digits before the decimal point are never dropped. NaN
+// and infinities print as "n/a".
+func (s Scale) Number(value float64, digits int) string {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return "n/a"
 	}
-	if u.Metric != timeUnit.Metric {
-		return plain(value, digits)
+	if s.Divisor == 1 && s.Suffix != "ns" && value == math.Trunc(value) {
+		return strconv.FormatFloat(value, 'f', 0, 64) // counted, not measured: 16, not 16.00
 	}
-	abs := math.Abs(value)
-	switch {
-	case abs >= 1e9:
-		return plain(value/1e9, digits) + " s"
-	case abs >= 1e6:
-		return plain(value/1e6, digits) + " ms"
-	case abs >= 1e4:
-		return plain(value/1e3, digits) + " µs"
-	default:
-		return plain(value, digits) + " ns"
+	return plain(value/s.Divisor, digits)
+}
+
+// Format prints value in the scale with its suffix.
+func (s Scale) Format(value float64, digits int) string {
+	number := s.Number(value, digits)
+	if s.Suffix == "" || number == "n/a" {
+		return number
 	}
+	return number + " " + s.Suffix
+}
+
+// Format prints a value of the unit for a person with the given number of
+// significant digits, time and throughput scaled. NaN and infinities print as
+// "n/a".
+func (u Unit) Format(value float64, digits int) string {
+	return u.Scale(value).Format(value, digits)
+}
+
+// Percent prints a ratio minus 1 as a signed percentage: 0.011 is "+1.1 %".
+// A value that rounds to zero has no sign, and one above -1 never prints as
+// -100 %: it gets the decimals it needs, at most six. From 1000 % on the
+// decimals are left out. NaN and infinities print as "n/a".
+func Percent(ratio float64, decimals int) string {
+	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
+		return "n/a"
+	}
+	percent := ratio * 100
+	if math.Abs(percent) >= 1000 {
+		decimals = 0
+	}
+	number := strconv.FormatFloat(percent, 'f', decimals, 64)
+	for ratio > -1 && decimals < 6 && strings.HasPrefix(number, "-100") {
+		decimals++
+		number = strconv.FormatFloat(percent, 'f', decimals, 64)
+	}
+	if strings.Trim(number, "-0.") == "" {
+		return strings.TrimPrefix(number, "-") + " %"
+	}
+	if percent > 0 {
+		number = "+" + number
+	}
+	return number + " %"
 }
 
 // plain prints value with the given significant digits and no exponent.
