@@ -19,7 +19,7 @@ EXHAUSTIVE  := github.com/nishanths/exhaustive/cmd/exhaustive@v0.17.1
 LINTERS     := $(STATICCHECK) $(ERRCHECK) $(ERRORLINT) $(EXHAUSTIVE)
 STAMP       := .tools/lint-$(shell { $(GO) env GOVERSION; echo $(LINTERS); } 2>/dev/null | cksum | cut -d' ' -f1)
 
-.PHONY: help build setup lint test race fuzz demo cross clean check-tools
+.PHONY: help build setup lint test race fuzz demo cross clean check-tools bench bench-resolution bench-bias
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p; s/^#@ //p' $(firstword $(MAKEFILE_LIST)) | awk -F'\t' '{ printf "make %-17s %s\n", $$1, $$2 }'
@@ -87,7 +87,11 @@ cross: ## build for macOS and Windows
 clean: ## remove bin/ and .tools/
 	rm -rf bin .tools
 
-# The recipes of these stand below once their programs exist.
-#@ bench	how much of the wall time is inside samples
-#@ bench-resolution	error of assay's estimate beside that of the usual habits
-#@ bench-bias	planted changes: no verdict of the wrong sign
+bench: build ## how much of the wall time is inside samples, and how long starting up takes
+	$(GO) run ./cmd/bench speed
+
+bench-resolution: build ## error of assay's estimate beside that of the usual habits (half an hour)
+	$(GO) run ./cmd/bench resolution
+
+bench-bias: build ## planted changes: no verdict of the wrong sign
+	$(GO) run ./cmd/bench bias

@@ -32,12 +32,14 @@ unit, machine < result;
 unit < config, report/chart;
 result, unit < harness < harness/* < harness/all;
 subject, harness < build;
-config, subject, build, harness, machine, result < plan < measure < measure/simulate;
+config, subject, build, harness, machine, result < plan < measure;
+measure, harness/gotest < measure/simulate;
 build, harness, machine, result < measure;
 result < store, attribution;
 result, stats, unit < compare, history;
 compare, history, attribution, result, unit, report/chart < report;
 everything < cli < cmd/assay;
+stats, compare, store < cmd/bench;
 `
 
 // halves never import each other, directly or through others. A name stands for
@@ -72,8 +74,8 @@ type ban struct {
 }
 
 func bans() []ban {
-	world := []string{"cli", "cmd/assay", "subject", "build", "measure", "machine"}
-	terminal := []string{"cli", "cmd/assay"}
+	world := []string{"cli", "cmd/assay", "cmd/bench", "subject", "build", "measure", "machine", "harness/harnesstest"}
+	terminal := []string{"cli", "cmd/assay", "cmd/bench"}
 	return []ban{
 		{"os", []string{"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Setenv", "Unsetenv", "Clearenv", "User*Dir"}, world, "the environment is an input of the edge"},
 		{"os", []string{"Exit", "Stdout", "Stderr", "Stdin", "Args"}, world, "nothing prints or ends the program from the core"},

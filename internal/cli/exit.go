@@ -80,6 +80,7 @@ type Problem struct {
 	Told   bool // the output says it already; only the exit code is left
 }
 
+// Error returns the text.
 func (p *Problem) Error() string { return p.Text }
 
 // Unwrap returns the cause.

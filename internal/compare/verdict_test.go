@@ -8,116 +8,39 @@ import (
 	"assay/internal/result"
 )
 
-func TestVerdicts(t *testing.T) {
-	t.Parallel()
-	const id = "p.BenchmarkX"
-	lockstep := func(n int, delta float64) func(*run) {
-		return func(r *run) {
-			r.add(id, nil)
-			r.noisy(id, n, delta, source(1))
+// only is the id of the one case of a verdict's table.
+const only = "p.BenchmarkX"
+
+// verdictCase is one row of a table of verdicts.
+type verdictCase struct {
+	name    string
+	make    func(*run)
+	want    Verdict
+	warning string // the code that must be there; empty: no warning at all
+}
+
+// with plans the case as changed and measures n lockstep rounds of a true delta.
+func with(change func(*result.Case, *result.CasePlan), n int, delta float64) func(*run) {
+	return func(r *run) {
+		r.add(only, change)
+		r.noisy(only, n, delta, source(2))
+	}
+}
+
+func lockstep(n int, delta float64) func(*run) { return with(nil, n, delta) }
+
+func failure(reason result.FailureReason, arms ...result.Arm) func(*run) {
+	return func(r *run) {
+		lockstep(12, 0)(r)
+		for _, arm := range arms {
+			r.put(result.Failure{Arm: arm, ID: only, Package: "p", Reason: reason, Text: "panic: boom"})
 		}
 	}
-	with := func(change func(*result.Case, *result.CasePlan), n int, delta float64) func(*run) {
-		return func(r *run) {
-			r.add(id, change)
-			r.noisy(id, n, delta, source(2))
-		}
-	}
-	failure := func(reason result.FailureReason, arms ...result.Arm) func(*run) {
-		return func(r *run) {
-			lockstep(12, 0)(r)
-			for _, arm := range arms {
-				r.put(result.Failure{Arm: arm, ID: id, Package: "p", Reason: reason, Text: "panic: boom"})
-			}
-		}
-	}
-	for _, c := range []struct {
-		name    string
-		make    func(*run)
-		want    Verdict
-		warning string
-	}{
-		{"faster", lockstep(12, -0.05), Faster, ""},
-		{"slower", lockstep(12, 0.05), Slower, ""},
-		{"slower, interval inside the margin", func(r *run) {
-			r.add(id, nil)
-			for i := range 12 {
-				r.passes(id, i, repeat(200, 9), repeat(200*(1.006+0.001*float64(i)), 9))
-			}
-		}, Slower, warnUncertain},
-		{"higher is better", with(func(c *result.Case, _ *result.CasePlan) { c.Better = "higher" }, 12, 0.05), Faster, ""},
-		{"unknown direction", with(func(c *result.Case, _ *result.CasePlan) { c.Better = "unknown" }, 12, 0.05), Changed, ""},
-		{"trivial", with(func(c *result.Case, _ *result.CasePlan) { c.Margin = 0.015 }, 12, 0.011), Trivial, ""},
-		{"the same at the default margin", lockstep(12, 0.0115), Slower, ""},
-		{"equivalent", lockstep(12, 0), Equivalent, ""},
-		{"too few rounds", lockstep(4, 0.05), Inconclusive, ""},
-		{"failed-base", failure(result.FailCrash, result.Base), FailedBase, ""},
-		{"failed-head", failure(result.FailBench, result.Head), FailedHead, ""},
-		{"failed-both", failure(result.FailHang, result.Base, result.Head), FailedBoth, ""},
-		{"skipped on head", failure(result.FailSkipped, result.Head), MissingHead, ""},
-		{"skipped on both", failure(result.FailSkipped, result.Base, result.Head), NotComparable, warnSkipped},
-		{"planted arm failed", failure(result.FailCrash, result.PlantedOne), Equivalent, "failed-planted-1"},
-		{"package failed on base", func(r *run) {
-			r.add(id, nil)
-			r.put(result.Failure{Arm: result.Base, Package: "p", Reason: result.FailBuild})
-		}, FailedBase, ""},
-		{"failed in the pilot", func(r *run) {
-			r.add(id, func(_ *result.Case, p *result.CasePlan) {
-				p.Skip, p.Pilot.Failed = "failed", []result.Failure{{Arm: result.Head, ID: id, Reason: result.FailCrash}}
-			})
-		}, FailedHead, ""},
-		{"missing-base", func(r *run) {
-			r.add(id, func(c *result.Case, p *result.CasePlan) {
-				c.Missing, p.Skip, c.Partner = []result.Arm{result.Base}, "missing", "p.BenchmarkOld"
-			})
-		}, MissingBase, ""},
-		{"parallel without cores", func(r *run) {
-			r.add(id, func(_ *result.Case, p *result.CasePlan) { p.Skip = result.WarnParallelNeedsCores })
-		}, NotComparable, result.WarnParallelNeedsCores},
-		{"identical, not measured", func(r *run) {
-			r.add(id, func(c *result.Case, p *result.CasePlan) { c.Identical, p.Skip = true, "identical-binary" })
-		}, IdenticalBinary, ""},
-		{"identical, measured as control", with(func(c *result.Case, _ *result.CasePlan) { c.Identical = true }, 12, 0.05), IdenticalBinary, ""},
-		{"identical in an A/A", func(r *run) {
-			r.plan.Draft.AA = true
-			with(func(c *result.Case, _ *result.CasePlan) { c.Identical = true }, 12, 0)(r)
-		}, Equivalent, ""},
-		{"ties of the timer", func(r *run) {
-			r.add(id, nil)
-			for i := range 12 {
-				r.passes(id, i, repeat(0.31, 9), repeat(0.31, 9))
-			}
-		}, BelowResolution, ""},
-		{"both arms read 0", func(r *run) {
-			r.add(id, nil)
-			for i := range 12 {
-				r.passes(id, i, repeat(0, 9), repeat(0, 9))
-			}
-		}, BelowResolution, ""},
-		{"only head reads 0", func(r *run) {
-			r.add(id, nil)
-			for i := range 12 {
-				r.passes(id, i, repeat(3, 9), repeat(0, 9))
-			}
-		}, Inconclusive, warnZeroValues},
-		{"nothing committed", func(r *run) { r.add(id, nil) }, Inconclusive, warnNoRounds},
-		{"not a number", func(r *run) {
-			lockstep(12, 0)(r)
-			r.sample(result.Measurement{ID: id, Arm: result.Head, Round: 3, Value: math.NaN()})
-		}, FailedHead, ""},
-		{"infinite", func(r *run) {
-			lockstep(12, 0)(r)
-			r.sample(result.Measurement{ID: id, Arm: result.Base, Round: 3, Value: math.Inf(1)})
-		}, FailedBase, ""},
-		{"damaged record", func(r *run) {
-			lockstep(12, 0)(r)
-			r.put(result.Damaged{ID: id, Arm: result.Head, Source: "head.txt", Line: 7, Text: "100,5 ns/op", Reason: "not a number"})
-		}, FailedHead, ""},
-		{"unknown status", func(r *run) {
-			lockstep(12, 0)(r)
-			r.put(result.Measurement{ID: id, Arm: result.Head, Value: 1e9, Metric: "time", Unit: "ns/op"})
-		}, Equivalent, warnStatus},
-	} {
+}
+
+func checkVerdicts(t *testing.T, cases []verdictCase) {
+	t.Helper()
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRun()
@@ -134,6 +57,98 @@ func TestVerdicts(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestVerdictsFromNumbers(t *testing.T) {
+	t.Parallel()
+	checkVerdicts(t, []verdictCase{
+		{"faster", lockstep(12, -0.05), Faster, ""},
+		{"slower", lockstep(12, 0.05), Slower, ""},
+		{"slower, interval inside the margin", func(r *run) {
+			r.add(only, nil)
+			for i := range 12 {
+				r.passes(only, i, repeat(200, 9), repeat(200*(1.006+0.001*float64(i)), 9))
+			}
+		}, Slower, warnUncertain},
+		{"higher is better", with(func(c *result.Case, _ *result.CasePlan) { c.Better = "higher" }, 12, 0.05), Faster, ""},
+		{"unknown direction", with(func(c *result.Case, _ *result.CasePlan) { c.Better = "unknown" }, 12, 0.05), Changed, ""},
+		{"trivial", with(func(c *result.Case, _ *result.CasePlan) { c.Margin = 0.015 }, 12, 0.011), Trivial, ""},
+		{"just beyond the default margin", lockstep(12, 0.014), Slower, ""},
+		{"equivalent", lockstep(12, 0), Equivalent, ""},
+		{"too few rounds", lockstep(4, 0.05), Inconclusive, ""},
+		{"ties of the timer", func(r *run) {
+			r.add(only, nil)
+			for i := range 12 {
+				r.passes(only, i, repeat(0.31, 9), repeat(0.31, 9))
+			}
+		}, BelowResolution, ""},
+		{"both arms read 0", func(r *run) {
+			r.add(only, nil)
+			for i := range 12 {
+				r.passes(only, i, repeat(0, 9), repeat(0, 9))
+			}
+		}, BelowResolution, ""},
+		{"only head reads 0", func(r *run) {
+			r.add(only, nil)
+			for i := range 12 {
+				r.passes(only, i, repeat(3, 9), repeat(0, 9))
+			}
+		}, Inconclusive, warnZeroValues},
+	})
+}
+
+func TestVerdictsFromStates(t *testing.T) {
+	t.Parallel()
+	checkVerdicts(t, []verdictCase{
+		{"failed-base", failure(result.FailCrash, result.Base), FailedBase, ""},
+		{"failed-head", failure(result.FailBench, result.Head), FailedHead, ""},
+		{"failed-both", failure(result.FailHang, result.Base, result.Head), FailedBoth, ""},
+		{"skipped on head", failure(result.FailSkipped, result.Head), MissingHead, ""},
+		{"skipped on both", failure(result.FailSkipped, result.Base, result.Head), NotComparable, warnSkipped},
+		{"planted arm failed", failure(result.FailCrash, result.PlantedOne), Equivalent, "failed-planted-1"},
+		{"package failed on base", func(r *run) {
+			r.add(only, nil)
+			r.put(result.Failure{Arm: result.Base, Package: "p", Reason: result.FailBuild})
+		}, FailedBase, ""},
+		{"failed in the pilot", func(r *run) {
+			r.add(only, func(_ *result.Case, p *result.CasePlan) {
+				p.Skip, p.Pilot.Failed = "failed", []result.Failure{{Arm: result.Head, ID: only, Reason: result.FailCrash}}
+			})
+		}, FailedHead, ""},
+		{"missing-base", func(r *run) {
+			r.add(only, func(c *result.Case, p *result.CasePlan) {
+				c.Missing, p.Skip, c.Partner = []result.Arm{result.Base}, "missing", "p.BenchmarkOld"
+			})
+		}, MissingBase, ""},
+		{"parallel without cores", func(r *run) {
+			r.add(only, func(_ *result.Case, p *result.CasePlan) { p.Skip = result.WarnParallelNeedsCores })
+		}, NotComparable, result.WarnParallelNeedsCores},
+		{"identical, not measured", func(r *run) {
+			r.add(only, func(c *result.Case, p *result.CasePlan) { c.Identical, p.Skip = true, "identical-binary" })
+		}, IdenticalBinary, ""},
+		{"identical, measured as control", with(func(c *result.Case, _ *result.CasePlan) { c.Identical = true }, 12, 0.05), IdenticalBinary, ""},
+		{"identical in an A/A", func(r *run) {
+			r.plan.Draft.AA = true
+			with(func(c *result.Case, _ *result.CasePlan) { c.Identical = true }, 12, 0)(r)
+		}, Equivalent, ""},
+		{"nothing committed", func(r *run) { r.add(only, nil) }, Inconclusive, warnNoRounds},
+		{"not a number", func(r *run) {
+			lockstep(12, 0)(r)
+			r.sample(result.Measurement{ID: only, Arm: result.Head, Round: 3, Value: math.NaN()})
+		}, FailedHead, ""},
+		{"infinite", func(r *run) {
+			lockstep(12, 0)(r)
+			r.sample(result.Measurement{ID: only, Arm: result.Base, Round: 3, Value: math.Inf(1)})
+		}, FailedBase, ""},
+		{"damaged record", func(r *run) {
+			lockstep(12, 0)(r)
+			r.put(result.Damaged{ID: only, Arm: result.Head, Source: "head.txt", Line: 7, Text: "100,5 ns/op", Reason: "not a number"})
+		}, FailedHead, ""},
+		{"unknown status", func(r *run) {
+			lockstep(12, 0)(r)
+			r.put(result.Measurement{ID: only, Arm: result.Head, Value: 1e9, Metric: "time", Unit: "ns/op"})
+		}, Equivalent, warnStatus},
+	})
 }
 
 // A failed case keeps what its arms measured, and has no estimate.

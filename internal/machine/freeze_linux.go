@@ -199,7 +199,8 @@ func awaitStopped(pid int) error {
 // time.Sleep is rounded up to a millisecond when the program is otherwise idle.
 func pause(try int) {
 	if try >= closeLooks {
-		_ = unix.Nanosleep(&unix.Timespec{Nsec: int64(10 * time.Microsecond)}, nil) // interrupted is early enough
+		nap := unix.NsecToTimespec(int64(10 * time.Microsecond))
+		_ = unix.Nanosleep(&nap, nil) // interrupted is early enough
 	}
 }
 
@@ -228,14 +229,4 @@ func runningThread(tasks string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// threadState finds the state in /proc/<pid>/stat, 0 if it is not there. The
-// name before it stands in parentheses and may hold any character.
-func threadState(stat string) byte {
-	_, after, found := cutLast(stat, ") ")
-	if !found || after == "" {
-		return 0
-	}
-	return after[0]
 }

@@ -52,3 +52,13 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	}
 	return s[:i], s[i+len(sep):], true
 }
+
+// threadState finds the state in /proc/<pid>/stat, 0 if it is not there. The
+// name before it stands in parentheses and may hold any character.
+func threadState(stat string) byte {
+	_, after, found := cutLast(stat, ") ")
+	if !found || after == "" {
+		return 0
+	}
+	return after[0]
+}

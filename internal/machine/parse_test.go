@@ -100,3 +100,14 @@ func FuzzProc(f *testing.F) {
 		}
 	})
 }
+
+func TestThreadState(t *testing.T) {
+	t.Parallel()
+	for stat, want := range map[string]byte{
+		"12 (go) S 1 1": 'S', "12 (a) R (b) T 1 1": 'T', "12 (x)": 0, "": 0, "12 (y) ": 0,
+	} {
+		if got := threadState(stat); got != want {
+			t.Errorf("%q: %c, want %c", stat, got, want)
+		}
+	}
+}

@@ -508,7 +508,6 @@ func TestKeepOffShares(t *testing.T) {
 	}
 }
 
-
 func benchmarkCage(b *testing.B, cgroup bool, role string) {
 	l := testLauncher(b)
 	if cgroup && l.system.cgroups == nil {
@@ -575,16 +574,5 @@ func BenchmarkSnapshot(b *testing.B) {
 	s := New()
 	for b.Loop() {
 		s.Snapshot()
-	}
-}
-
-func TestThreadState(t *testing.T) {
-	t.Parallel()
-	for stat, want := range map[string]byte{
-		"12 (go) S 1 1": 'S', "12 (a) R (b) T 1 1": 'T', "12 (x)": 0, "": 0, "12 (y) ": 0,
-	} {
-		if got := threadState(stat); got != want {
-			t.Errorf("%q: %c, want %c", stat, got, want)
-		}
 	}
 }

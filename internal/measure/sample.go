@@ -45,7 +45,7 @@ func (s *Session) sample(ctx context.Context, t take, sink result.Sink) ([]resul
 	}
 	m := t.where
 	m.Slot, m.Arm, m.ID = t.state.record.Slot, t.state.arm, t.c.ID
-	m.Iterations, m.Status = n, result.StatusOK
+	m.Iterations, m.Procs, m.Status = n, reply.Procs, result.StatusOK
 	m.Start = time.Unix(0, reply.StartNS).UTC()
 	m.WallNS, m.CPUNS, m.Switches = reply.WallNS, reply.CPUNS, reply.Switches
 	m.Collections, m.AllocBytes = reply.Collections, reply.AllocBytes
@@ -112,7 +112,7 @@ func (c *collector) Put(r result.Record) error {
 // not by its own.
 func (s *Session) values(t take, reply harness.Reply, n int64) ([]result.Measurement, error) {
 	var got collector
-	cell := result.Cell{Source: "worker", Arm: t.state.arm, Package: t.c.Package, Round: t.where.Round, Slot: t.state.record.Slot}
+	cell := result.Cell{Source: "worker", Arm: t.state.arm, Package: t.c.Package, Round: t.where.Round, Slot: t.state.record.Slot, Procs: reply.Procs}
 	if err := s.Format.Parse(bytes.NewReader([]byte(strings.TrimRight(reply.Text, "\n")+"\n")), cell, &got); err != nil {
 		return nil, fmt.Errorf("reading the result of %s: %w", t.c.ID, err)
 	}

@@ -211,7 +211,7 @@ func (c *calibrator) share(measured []int) {
 		}
 		start := p.Pilot.StartNS
 		p.Warnings = append(p.Warnings, result.Warning{Code: result.WarnSharedProcess,
-			Text: fmt.Sprintf("%s shares its process with other cases: starting one costs %v; a case can leave a heap behind that slows the next", c.expansion.Cases[i].Title, time.Duration(start).Round(time.Millisecond))})
+			Text: fmt.Sprintf("it shares its process with other cases: starting one costs %v; a case can leave a heap behind that slows the next", time.Duration(start).Round(time.Millisecond))})
 	}
 }
 

@@ -184,7 +184,7 @@ func (c *calibrator) casePlan(info result.Case) result.CasePlan {
 		if len(p.CPUs) < 2 {
 			p.Skip = SkipCores
 			p.Warnings = append(p.Warnings, result.Warning{Code: result.WarnParallelNeedsCores,
-				Text: fmt.Sprintf("%s runs on several threads; on %d core its figure would mean something else: give it cores with --cpu", info.Title, len(p.CPUs))})
+				Text: fmt.Sprintf("it runs on several threads; on %d core its figure would mean something else: give it cores with --cpu", len(p.CPUs))})
 		}
 	}
 	if p.Schedule == result.Lockstep {
@@ -192,19 +192,19 @@ func (c *calibrator) casePlan(info result.Case) result.CasePlan {
 	}
 	wall := float64(p.Iterations)*pilot.SlowNS + float64(pilot.SetupNS)
 	p.TimeoutNS = max(int64(hangMinimum), int64(hangFactor*wall))
-	p.Warnings = append(p.Warnings, sizeWarnings(info, pilot)...)
+	p.Warnings = append(p.Warnings, sizeWarnings(pilot)...)
 	return p
 }
 
-func sizeWarnings(info result.Case, pilot result.PilotCase) []result.Warning {
+func sizeWarnings(pilot result.PilotCase) []result.Warning {
 	var out []result.Warning
 	if math.Abs(pilot.IterationChange) > iterationDoubt {
 		out = append(out, result.Warning{Code: result.WarnDependsOnIterations,
-			Text: fmt.Sprintf("%s: an iteration costs %+.0f %% when twice as many run in a sample; the figure holds for this number of iterations only", info.Title, 100*pilot.IterationChange)})
+			Text: fmt.Sprintf("an iteration costs %+.0f %% when twice as many run in a sample; the figure holds for this number of iterations only", 100*pilot.IterationChange)})
 	}
 	if pilot.FastNS > 0 && pilot.FastNS*cyclesPerNS < 1 {
 		out = append(out, result.Warning{Code: result.WarnOptimisedAway,
-			Text: fmt.Sprintf("%s: %.3f ns an iteration is less than one cycle: the compiler removed the work", info.Title, pilot.FastNS)})
+			Text: fmt.Sprintf("%.3f ns an iteration is less than one cycle: the compiler removed the work", pilot.FastNS)})
 	}
 	return out
 }

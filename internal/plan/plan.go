@@ -264,6 +264,9 @@ func (e *expander) settings() {
 			if s.Better != "" {
 				c.Better = s.Better
 			}
+			if s.Metric != "" {
+				c.Metric = s.Metric
+			}
 			c.Control = c.Control || s.Control
 		}
 	}

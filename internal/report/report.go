@@ -88,7 +88,7 @@ func Forest(v *View) []byte {
 	opts := chart.Options{
 		Title:    "Head against base",
 		Subtitle: v.armsText(),
-		Caption:  fmt.Sprintf("Bars: interval at the corrected level (family-wise alpha %.3g). Band: practical margin. Points: estimate of head/base - 1.", c.Alpha),
+		Caption:  fmt.Sprintf("Points: estimate of head/base - 1. Bars: %.4g %% interval of each case by itself. Band: practical margin.", 100*c.Confidence),
 	}
 	if lower {
 		opts.Left, opts.Right = "head better", "head worse"

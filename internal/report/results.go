@@ -73,8 +73,8 @@ func resultTable(rows []row) table {
 // resultNotes says how the table is to be read.
 func (v *View) resultNotes() []block {
 	c := v.in.Comparison
-	notes := []string{fmt.Sprintf("Base and head are medians over rounds. Delta is the estimate of head/base - 1 (Hodges-Lehmann over round log-ratios), with the interval that holds for all cases together (family-wise alpha %.3g). The margin below which a change does not matter is %s unless a case says otherwise.",
-		c.Alpha, strings.TrimPrefix(unit.Percent(c.MinEffect, 1), "+"))}
+	notes := []string{fmt.Sprintf("Base and head are medians over rounds. Delta is the estimate of head/base - 1 (Hodges-Lehmann over round log-ratios), with its %.4g %% interval for the case by itself; verdicts are corrected for the number of cases (Holm, family-wise alpha %.3g). The margin below which a change does not matter is %s unless a case says otherwise.",
+		100*c.Confidence, c.Alpha, strings.TrimPrefix(unit.Percent(c.MinEffect, 1), "+"))}
 	unpaired := 0
 	for _, r := range v.rows {
 		if !r.Paired && r.Delta != nil {

@@ -1,7 +1,5 @@
 package hdrparse
 
-import "bytes"
-
 // Header is the field section of a message: its lines in order, those of one
 // name chained. Its zero value is empty.
 type Header struct {
@@ -87,20 +85,19 @@ func (h *Header) parse(data []byte, pos int) (int, error) {
 
 // line reads one field line at pos and returns the offset behind it.
 func (h *Header) line(data []byte, pos int) (int, error) {
-	size := bytes.IndexByte(data[pos:], ':')
-	if size < 0 {
-		if err := checkName(data, pos, len(data)); err != nil {
+	colon, hash := hashToColon(data, pos)
+	if colon == len(data) {
+		if err := checkName(data, pos, colon); err != nil {
 			return 0, err
 		}
-		return 0, bad(len(data), ReasonIncomplete)
+		return 0, bad(colon, ReasonIncomplete)
 	}
-	if size == 0 {
+	if colon == pos {
 		return 0, bad(pos, ReasonEmptyName)
 	}
-	colon := pos + size
 	name := data[pos:colon]
-	f := field{name: span(pos, colon), hash: hashName(name), next: -1}
-	if f.token = known.find(name, f.hash); f.token == NoToken {
+	f := field{name: span(pos, colon), hash: hash, next: -1, token: known.find(name, hash)}
+	if f.token == NoToken {
 		if err := checkName(data, pos, colon); err != nil {
 			return 0, err
 		}
@@ -136,21 +133,21 @@ func checkName(data []byte, start, end int) error {
 
 // add appends f and chains it behind the lines of the same name.
 func (h *Header) add(f field) {
-	if last := h.first(f.name.Of(h.data), f.hash); last >= 0 {
-		for h.fields[last].next >= 0 {
-			last = int(h.fields[last].next)
+	word, bit := &h.seen[f.hash>>28], uint64(1)<<(f.hash>>22%64)
+	if *word&bit != 0 {
+		if last := h.first(f.name.Of(h.data), f.hash); last >= 0 {
+			for h.fields[last].next >= 0 {
+				last = int(h.fields[last].next)
+			}
+			h.fields[last].next = int16(len(h.fields))
 		}
-		h.fields[last].next = int16(len(h.fields))
 	}
-	h.seen[f.hash>>28] |= 1 << (f.hash >> 22 % 64)
+	*word |= bit
 	h.fields = append(h.fields, f)
 }
 
 // first returns the first line of that name, or -1.
 func (h *Header) first(name []byte, hash uint32) int {
-	if h.seen[hash>>28]&(1<<(hash>>22%64)) == 0 {
-		return -1
-	}
 	for i := range h.fields {
 		f := &h.fields[i]
 		if f.hash == hash && sameName(name, f.name.Of(h.data)) {

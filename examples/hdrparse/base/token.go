@@ -31,6 +31,16 @@ func hashName(name []byte) uint32 {
 	return hash
 }
 
+// hashToColon returns the offset of the first colon from pos on, len(data) if
+// there is none, and hashName of what stands before it.
+func hashToColon(data []byte, pos int) (colon int, hash uint32) {
+	hash = hashSeed
+	for ; pos < len(data) && data[pos] != ':'; pos++ {
+		hash = (hash ^ uint32(folded[data[pos]])) * hashPrime
+	}
+	return pos, hash
+}
+
 // folded is lower as a table.
 var folded = func() (table [256]byte) {
 	for c := range table {

@@ -9,12 +9,12 @@ import (
 
 const realisticURL = "https://www.example.com:8443/products/2026/list/item.html?sort=price&page=12&lang=en-GB&q=water%20bottle#reviews"
 
-const realisticRequest = "GET /api/orders?limit=50 HTTP/1.1\r\n" +
+const realisticRequest = "GET /orders?limit=50 HTTP/1.1\r\n" +
 	"Host: api.example.com\r\n" +
 	"User-Agent: example-client/4.2.1 (linux; amd64) orders/2026.9\r\n" +
 	"Accept: application/json\r\n" +
 	"Accept-Encoding: gzip, br\r\n" +
-	"Authorization: Bearer 8f14e45fceea167a\r\n" +
+	"Authorization: Bearer 8f14e45fceea167a5a36dedd4bea2543c9f0f895fb98ab91\r\n" +
 	"Connection: keep-alive\r\n\r\n"
 
 const browserRequest = "GET /articles/small-effects?ref=front HTTP/1.1\r\n" +

@@ -5,7 +5,7 @@ package hdrparse
 type Header struct {
 	data   []byte
 	fields []field
-	bucket [64]int16 // by hash>>26: 1 + the latest line that is the first of its name, or 0
+	bucket [16]int16 // by hash>>28: 1 + the latest line that is the first of its name, or 0
 }
 
 type field struct {
@@ -69,7 +69,7 @@ func (h *Header) Next(i int) int { return int(h.fields[i].next) }
 // parse reads field lines from pos on (RFC 9112 section 5).
 func (h *Header) parse(data []byte, pos int) (int, error) {
 	h.data, h.fields = data, h.fields[:0]
-	h.bucket = [64]int16{}
+	h.bucket = [16]int16{}
 	for {
 		switch {
 		case pos == len(data):
@@ -128,7 +128,7 @@ func (h *Header) add(f field) {
 		h.fields[h.fields[i].last].next = n
 		h.fields[i].last = n
 	} else {
-		bucket := &h.bucket[f.hash>>26]
+		bucket := &h.bucket[f.hash>>28]
 		f.last, f.sibling = n, *bucket
 		*bucket = n + 1
 	}
@@ -137,7 +137,7 @@ func (h *Header) add(f field) {
 
 // first returns the first line of that name, or -1.
 func (h *Header) first(name []byte, hash uint32) int {
-	for i := h.bucket[hash>>26]; i != 0; {
+	for i := h.bucket[hash>>28]; i != 0; {
 		f := &h.fields[i-1]
 		if f.hash == hash && sameName(name, f.name.Of(h.data)) {
 			return int(i) - 1

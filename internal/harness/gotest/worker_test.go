@@ -94,6 +94,7 @@ func TestWorker(t *testing.T) {
 		"child":     testChild,
 		"external":  testExternal,
 		"bad input": testBadRequests,
+		"match":     testMatch,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -170,12 +170,12 @@ func (d *drawing) open(opts Options, height float64) {
 	if title == "" {
 		title = "Change of head against base"
 	}
-	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" class="assay-forest" width="%d" height="%s" viewBox="0 0 %d %s" role="img" aria-labelledby="%s-title %s-desc">`+"\n",
+	d.put(`<svg xmlns="http://www.w3.org/2000/svg" class="assay-forest" width="%d" height="%s" viewBox="0 0 %d %s" role="img" aria-labelledby="%s-title %s-desc">`,
 		width, num(height), width, num(height), esc(d.id), esc(d.id))
-	fmt.Fprintf(d, `<title id="%s-title">%s</title>`+"\n", esc(d.id), esc(title))
-	fmt.Fprintf(d, `<desc id="%s-desc">Forest plot of %d cases, change of head against base in percent. %s</desc>`+"\n", esc(d.id), d.rows, esc(opts.Caption))
+	d.put(`<title id="%s-title">%s</title>`, esc(d.id), esc(title))
+	d.put(`<desc id="%s-desc">Forest plot of %d cases, change of head against base in percent. %s</desc>`, esc(d.id), d.rows, esc(opts.Caption))
 	d.WriteString(style)
-	fmt.Fprintf(d, `<rect class="ground" x="0" y="0" width="%d" height="%s"/>`+"\n", width, num(height))
+	d.put(`<rect class="ground" x="0" y="0" width="%d" height="%s"/>`, width, num(height))
 }
 
 // frame draws what does not depend on a single row: texts, bands, grid, axis.
@@ -191,7 +191,7 @@ func (d *drawing) frame(rows []Row, opts Options) {
 	a := d.axis
 	for i, r := range rows {
 		if lo, hi := a.clamp(-r.Margin), a.clamp(r.Margin); hi > lo {
-			fmt.Fprintf(d, `<rect class="band" x="%s" y="%s" width="%s" height="%d"/>`+"\n",
+			d.put(`<rect class="band" x="%s" y="%s" width="%s" height="%d"/>`,
 				num(lo), num(d.top+float64(i)*rowHeight), num(hi-lo), rowHeight)
 		}
 	}
@@ -201,7 +201,7 @@ func (d *drawing) frame(rows []Row, opts Options) {
 			class = "zero"
 		}
 		x := a.clamp(t.value)
-		fmt.Fprintf(d, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`+"\n", class, num(x), num(d.top-4), num(x), num(d.end()+4))
+		d.put(`<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, num(x), num(d.top-4), num(x), num(d.end()+4))
 		d.text(x, d.end()+18, "dim", "middle", t.label)
 		if d.rows > 20 {
 			d.text(x, d.top-10, "dim", "middle", t.label)
@@ -225,7 +225,7 @@ func (d *drawing) frame(rows []Row, opts Options) {
 
 func (d *drawing) row(r Row, y float64) {
 	base := y + 4 // of the text
-	fmt.Fprintf(d, `<g><title>%s</title>`+"\n", esc(r.Label))
+	d.put(`<g><title>%s</title>`, esc(r.Label))
 	d.text(edge+d.labelWidth, base, "", "end", Elide(r.Label, labelCells))
 	d.text(width-edge-verdictWidth+12, base, "", "start", Elide(r.Verdict, verdictWidth/cell))
 	value, ok := finite(r.Value)
@@ -263,7 +263,7 @@ func (d *drawing) interval(r Row, class string, y float64) {
 	if x1 == x2 {
 		return // shorter than its point, or wholly outside the scale
 	}
-	fmt.Fprintf(d, `<line class="bar %s" x1="%s" y1="%s" x2="%s" y2="%s"/>`+"\n", class, num(x1), num(y), num(x2), num(y))
+	d.put(`<line class="bar %s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, num(x1), num(y), num(x2), num(y))
 	d.ending(class, end1, x1, y, -1)
 	d.ending(class, end2, x2, y, 1)
 }
@@ -292,18 +292,18 @@ func (a axis) bound(v *float64, edge float64) (x float64, e ending) {
 func (d *drawing) ending(class string, e ending, x, y, side float64) {
 	switch e {
 	case unbounded:
-		fmt.Fprintf(d, `<polyline class="bar %s" points="%s,%s %s,%s %s,%s"/>`+"\n", class,
+		d.put(`<polyline class="bar %s" points="%s,%s %s,%s %s,%s"/>`, class,
 			num(x-7*side), num(y-5), num(x), num(y), num(x-7*side), num(y+5))
 	case runsOut:
-		fmt.Fprintf(d, `<polygon class="%s" points="%s,%s %s,%s %s,%s"/>`+"\n", class,
+		d.put(`<polygon class="%s" points="%s,%s %s,%s %s,%s"/>`, class,
 			num(x-6*side), num(y-3.5), num(x), num(y), num(x-6*side), num(y+3.5))
 	case capped:
-		fmt.Fprintf(d, `<line class="bar %s" x1="%s" y1="%s" x2="%s" y2="%s"/>`+"\n", class, num(x), num(y-4), num(x), num(y+4))
+		d.put(`<line class="bar %s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, num(x), num(y-4), num(x), num(y+4))
 	}
 }
 
 func (d *drawing) triangle(class string, x, y, side float64) {
-	fmt.Fprintf(d, `<polygon class="mark %s" points="%s,%s %s,%s %s,%s"/>`+"\n", class,
+	d.put(`<polygon class="mark %s" points="%s,%s %s,%s %s,%s"/>`, class,
 		num(x-10*side), num(y-7), num(x), num(y), num(x-10*side), num(y+7))
 }
 
@@ -322,23 +322,23 @@ func (d *drawing) mark(m Mark, x, y float64) {
 	class := m.class()
 	switch m {
 	case Better:
-		fmt.Fprintf(d, `<circle class="mark %s" cx="%s" cy="%s" r="5.5"/>`+"\n", class, num(x), num(y))
+		d.put(`<circle class="mark %s" cx="%s" cy="%s" r="5.5"/>`, class, num(x), num(y))
 	case Worse:
-		fmt.Fprintf(d, `<rect class="mark %s" x="%s" y="%s" width="10" height="10"/>`+"\n", class, num(x-5), num(y-5))
+		d.put(`<rect class="mark %s" x="%s" y="%s" width="10" height="10"/>`, class, num(x-5), num(y-5))
 	case Changed:
 		d.diamond(class, x, y)
 	case Doubt:
-		fmt.Fprintf(d, `<path class="cross %s" d="M%s %sL%s %sM%s %sL%s %s"/>`+"\n", class,
+		d.put(`<path class="cross %s" d="M%s %sL%s %sM%s %sL%s %s"/>`, class,
 			num(x-5), num(y-5), num(x+5), num(y+5), num(x-5), num(y+5), num(x+5), num(y-5))
 	case Small:
-		fmt.Fprintf(d, `<circle class="mark %s" cx="%s" cy="%s" r="3.5"/>`+"\n", class, num(x), num(y))
+		d.put(`<circle class="mark %s" cx="%s" cy="%s" r="3.5"/>`, class, num(x), num(y))
 	case Open, None:
-		fmt.Fprintf(d, `<circle class="mark %s" cx="%s" cy="%s" r="5"/>`+"\n", class, num(x), num(y))
+		d.put(`<circle class="mark %s" cx="%s" cy="%s" r="5"/>`, class, num(x), num(y))
 	}
 }
 
 func (d *drawing) diamond(class string, x, y float64) {
-	fmt.Fprintf(d, `<polygon class="mark %s" points="%s,%s %s,%s %s,%s %s,%s"/>`+"\n", class,
+	d.put(`<polygon class="mark %s" points="%s,%s %s,%s %s,%s %s,%s"/>`, class,
 		num(x), num(y-7), num(x+7), num(y), num(x), num(y+7), num(x-7), num(y))
 }
 
@@ -372,6 +372,11 @@ func (d *drawing) legend(rows []Row, opts Options) {
 	}
 }
 
+// put writes a line.
+func (d *drawing) put(format string, args ...any) {
+	d.WriteString(fmt.Sprintf(format, args...) + "\n")
+}
+
 func (d *drawing) text(x, y float64, class, anchor, s string) {
 	if class != "" {
 		class = ` class="` + class + `"`
@@ -381,7 +386,7 @@ func (d *drawing) text(x, y float64, class, anchor, s string) {
 	} else {
 		anchor = ""
 	}
-	fmt.Fprintf(d, `<text x="%s" y="%s"%s%s>%s</text>`+"\n", num(x), num(y), class, anchor, esc(s))
+	d.put(`<text x="%s" y="%s"%s%s>%s</text>`, num(x), num(y), class, anchor, esc(s))
 }
 
 // num prints a coordinate to a tenth of a pixel.

@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -112,7 +113,7 @@ func checkXML(t interface{ Fatalf(string, ...any) }, name string, doc []byte) {
 	d := xml.NewDecoder(bytes.NewReader(doc))
 	for {
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {
