@@ -33,7 +33,7 @@ unit < config, report/chart;
 result, unit < harness < harness/* < harness/all;
 subject, harness < build;
 config, subject, build, harness, machine, result < plan < measure;
-measure, harness/gotest < measure/simulate;
+measure, harness/* < measure/simulate;
 build, harness, machine, result < measure;
 result < store, attribution;
 result, stats, unit < compare, history;

@@ -141,4 +141,3 @@ func (a *analysis) verdict(f failing) error {
 	}
 	return nil
 }
-

@@ -33,9 +33,8 @@ func (r *recorder) note(record result.Record) {
 	default:
 		return
 	}
-	n := note{len(r.machine.Trace()), text}
-	if len(r.notes) == 0 || r.notes[len(r.notes)-1] != n {
-		r.notes = append(r.notes, n)
+	if n := len(r.notes); n == 0 || r.notes[n-1].text != text {
+		r.notes = append(r.notes, note{len(r.machine.Trace()), text})
 	}
 }
 

@@ -50,7 +50,7 @@ func seedCases() []compare.Comparison {
 	url.Base = side(191.2, 218.9, 192.9, 220.5, 194.6, 217.4, 220.7)
 	url.Head = side(50.6, 53.0, 51.2, 51.5, 52.0, 51.7, 53.1)
 	url.Rounds = 7
-	url.Warnings = []result.Warning{{Code: "base-bimodal", Text: "base has two clusters about 14 % apart; against its fastest cluster head is 73 % faster"}}
+	url.Warnings = []result.Warning{{Code: "base-bimodal", Text: "url: realistic: base has two clusters about 14 % apart; against its fastest cluster head is 73 % faster"}}
 	miss := synthetic("mime: 50 wks-miss fields", 4142.33, 3907.70, -0.057, 0.08, 0.157, compare.Inconclusive)
 	miss.PAdjusted, miss.Overlap, miss.RoundsNeeded = ptr(0.31), "partial", 60
 	hundred := synthetic("request: 100 fields", 12344.90, 12071.50, -0.022, 0.015, 0.09, compare.Mixed)

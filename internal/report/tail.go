@@ -155,13 +155,19 @@ func warningTexts(warnings []result.Warning) string {
 	return strings.Join(texts, " ")
 }
 
+// doubt is the text of a case's warning without the case's name, which stands
+// before it.
+func (r row) doubt(w result.Warning) string {
+	return strings.TrimPrefix(oneLine(w.Text), r.name+": ")
+}
+
 // seen lists the doubts about single cases.
 func (v *View) seen() section {
 	s := section{title: "Seen and not chased", spill: 3}
 	var items list
 	for _, r := range slices.Concat(v.rows, v.other) {
 		for _, w := range r.Warnings {
-			items = append(items, line(strong(r.name), text(": "+clipped(oneLine(w.Text), 500)+" "), code(oneLine(w.Code))))
+			items = append(items, line(strong(r.name), text(": "+clipped(r.doubt(w), 500)+" "), code(oneLine(w.Code))))
 		}
 		if r.Verdict == compare.Inconclusive {
 			items = append(items, line(strong(r.name), text(": inconclusive "+r.delta+", "), text(r.shortfall())))

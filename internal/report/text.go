@@ -130,7 +130,7 @@ func (v *View) textDoubts(b *bytes.Buffer) {
 	for _, r := range slices.Concat(v.rows, v.other) {
 		for _, w := range r.Warnings {
 			if n++; n <= shownDoubts {
-				fmt.Fprintf(b, "warning: %s: %s [%s]\n", r.name, oneLine(w.Text), oneLine(w.Code))
+				fmt.Fprintf(b, "warning: %s: %s [%s]\n", r.name, r.doubt(w), oneLine(w.Code))
 			}
 		}
 	}

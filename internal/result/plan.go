@@ -177,9 +177,9 @@ type PilotCase struct {
 	Runnable        int         `json:"runnable"`           // most goroutines running or runnable at once; 0: not probed
 	RunParallel     bool        `json:"run_parallel,omitempty"`
 	Unfrozen        bool        `json:"unfrozen,omitempty"` // idle processes could not be frozen: the case runs in blocks
-	IterationChange float64     `json:"iteration_change"` // per-iteration time at 2N over N, minus 1, worse arm
-	Between         float64     `json:"between_variance"` // of slot means of pair log-ratios
-	Within          float64     `json:"within_variance"`  // of pair log-ratios inside a slot
+	IterationChange float64     `json:"iteration_change"`   // per-iteration time at 2N over N, minus 1, worse arm
+	Between         float64     `json:"between_variance"`   // of slot means of pair log-ratios
+	Within          float64     `json:"within_variance"`    // of pair log-ratios inside a slot
 	Rules           []RulePilot `json:"rules,omitempty"`
 	Samples         int         `json:"samples"`
 	Failed          []Failure   `json:"failed,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"sort"
 	"strconv"
+	"strings"
 
 	"assay/internal/harness"
 )
@@ -184,10 +185,11 @@ func (ix *index) uses(f *sourceFile, ownPath string) []*sourceFile {
 	return files
 }
 
-// literals lists the values of a file's string literals, imports left out, and
-// of joined paths whose leading parts are literals.
+// literals lists the values of a file's string literals, imports left out;
+// leading literals of a joined path count as one.
 func literals(file *ast.File) []string {
 	var values []string
+	joined := map[ast.Expr]bool{}
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch n := node.(type) {
 		case *ast.ImportSpec:
@@ -195,12 +197,15 @@ func literals(file *ast.File) []string {
 		case *ast.Field:
 			return n.Tag == nil
 		case *ast.BasicLit:
-			if text, ok := literal(n); ok {
+			if text, ok := literal(n); ok && !joined[n] {
 				values = append(values, text)
 			}
 		case *ast.CallExpr:
-			if joined := joinedPath(n); joined != "" {
-				values = append(values, joined)
+			if parts := joinedParts(n); len(parts) > 0 {
+				values = append(values, strings.Join(parts, "/"))
+				for _, arg := range n.Args[:len(parts)] {
+					joined[arg] = true
+				}
 			}
 		}
 		return true
@@ -217,23 +222,20 @@ func literal(expr ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// joinedPath gives the leading literal arguments of a call to a function named
-// Join, as one path.
-func joinedPath(call *ast.CallExpr) string {
+// joinedParts gives the leading literal arguments of a call to a function named
+// Join, as filepath.Join.
+func joinedParts(call *ast.CallExpr) []string {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || selector.Sel.Name != "Join" {
-		return ""
+		return nil
 	}
-	joined := ""
-	for i, arg := range call.Args {
+	var parts []string
+	for _, arg := range call.Args {
 		text, ok := literal(arg)
 		if !ok {
 			break
 		}
-		if i > 0 {
-			joined += "/"
-		}
-		joined += text
+		parts = append(parts, text)
 	}
-	return joined
+	return parts
 }

@@ -91,12 +91,12 @@ func TestGraftOnto(t *testing.T) {
 		"testdata/a", "new", "internal/testutil/u.go", "package testutil\n", "bench/data/deep/in.json", "", "other/in.json", "")
 	onto := files("go.mod", "module m\n", "x_test.go", "package m\n", "y_test.go", "package m\n", "testdata/a", "old", "testdata/sub/b", "", "internal/testutil/u.go", "package testutil\n",
 		"bench/data/old.json", "")
-	want := []string{"test x_test.go", "testdata testdata/a", "- testdata/sub/b"}
+	want := []string{"testdata testdata/a", "test x_test.go", "- testdata/sub/b"}
 	if got := graft(t, source, onto, harness.Query{}); !reflect.DeepEqual(got, want) {
 		t.Errorf("an equal helper package is no part of the graft: %q", got)
 	}
 	onto["internal/testutil/more.go"] = &fstest.MapFile{Data: []byte("package testutil\n")}
-	want = []string{"support bench/data/deep/in.json", "support internal/testutil/u.go", "test x_test.go", "testdata testdata/a",
+	want = []string{"support bench/data/deep/in.json", "support internal/testutil/u.go", "testdata testdata/a", "test x_test.go",
 		"- bench/data/old.json", "- internal/testutil/more.go", "- testdata/sub/b"}
 	if got := graft(t, source, onto, harness.Query{Support: []string{"bench/**/*.json"}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("helper and support files: %q, want %q", got, want)

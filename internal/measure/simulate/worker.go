@@ -120,7 +120,7 @@ func (w *worker) list(ctx context.Context, skip []string) (harness.Reply, error)
 		}
 		running = top(name)
 		code := w.program.code(f)
-		w.machine.advance(listCost+code.setup+f.setup+time.Duration(code.ns), w)
+		w.machine.advance(listCost+w.setup(f)+time.Duration(code.ns), w)
 		for _, g := range w.both(f) {
 			if err := w.mishap(ctx, g, true, 0); err != nil {
 				return harness.Reply{Progress: true, Name: running}, err
@@ -141,6 +141,14 @@ func (w *worker) both(f *function) []*function {
 		return []*function{f, code}
 	}
 	return []*function{f}
+}
+
+// setup is the set-up of a benchmark, that of the code it uses included.
+func (w *worker) setup(f *function) (sum time.Duration) {
+	for _, g := range w.both(f) {
+		sum += g.setup
+	}
+	return sum
 }
 
 // run takes one sample.
@@ -186,7 +194,7 @@ func (w *worker) run(ctx context.Context, r harness.Request) (harness.Reply, err
 func (w *worker) sample(f *function, r harness.Request, reply *harness.Reply) {
 	m, code := w.machine, w.program.code(f)
 	n := float64(r.Iterations)
-	setup := code.setup + f.setup
+	setup := w.setup(f)
 	each := w.iteration(code, r.Iterations) * m.disturbance(w)
 	lead := time.Duration(float64(r.Lead) * each)
 	if r.Lead > 0 {
