@@ -70,7 +70,7 @@ func (p *pipeline) draft(ctx context.Context) error {
 	p.plan.ID = fmt.Sprintf("%s-%04x", p.began.UTC().Format("20060102T150405"), seed&0xffff)
 	p.plan.Tool = p.env.tool()
 	p.plan.Draft = plan.Draft(plan.Request{
-		Created: p.began.UTC(), Repository: a.repository.Root(), Invocation: append([]string{"assay"}, p.env.Args...), Options: p.settings.given,
+		Created: p.began.UTC(), Repository: a.repository.Root(), Clone: a.repository.Clone(), Invocation: append([]string{"assay"}, p.env.Args...), Options: p.settings.given,
 		Harness: a.layout.Harness, Bench: p.settings.bench, Packages: p.settings.packages, Config: a.config, Base: a.base, Head: a.head,
 		Grafts: a.grafts, Seed: seed, Alpha: p.settings.alpha, MinEffect: p.settings.margin, Budget: p.settings.budget, Rounds: p.settings.rounds,
 		CPUs: cpus, Parallel: parallel, AA: p.settings.aa, Warnings: a.warnings,

@@ -78,8 +78,8 @@ func (c *cgroupFreezer) probe() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, trial.release()) }()
-	if err := trial.kill(); err != nil { // new in Linux 5.14, while cgroup.freeze came with 5.2
-		return err
+	if _, err := os.Stat(filepath.Join(trial.path, "cgroup.kill")); err != nil {
+		return fmt.Errorf("cgroup.kill (Linux 5.14) is missing: %w", err)
 	}
 	best := time.Hour
 	for range 5 {
@@ -100,8 +100,12 @@ func (c *cgroupFreezer) probe() (err error) {
 	cmd := exec.Command(filepath.Join(c.dir, "no-such-program"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	trial.prepare(cmd.SysProcAttr)
-	if err := cmd.Start(); !errors.Is(err, unix.ENOENT) {
-		return fmt.Errorf("starting a process in a cgroup: %w", err)
+	err = cmd.Start()
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("starting a process in a cgroup: unexpected result %w", err)
 	}
 	return nil
 }

@@ -178,46 +178,49 @@ func (p *pilot) ask(ctx context.Context, state *slotState, op harness.Op, n int6
 	return reply, p.freeze(state)
 }
 
-// ownAllocation is what package testing and the worker allocate themselves in a
-// call, at most (measured 2026-11: 10-40 KiB).
-const ownAllocation = 128 << 10
-
-// timed is the time an answer's iterations took, in ns, exact where known, and
-// the bytes an iteration allocated.
-func (p *pilot) timed(state *slotState, reply harness.Reply, n int64) (took, allocated float64, err error) {
+// timed is the time an answer's iterations took, in ns, exact where known.
+func (p *pilot) timed(state *slotState, reply harness.Reply, n int64) (float64, error) {
 	values, err := p.values(take{state: state, c: p.info, iterations: n}, reply, n)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	allocated = math.Max(0, float64(reply.AllocBytes-ownAllocation)/float64(n))
-	for _, v := range values {
-		if v.Metric == "bytes" {
-			allocated = math.Max(allocated, v.Value)
-		}
+	return values[0].Value * float64(n), nil
+}
+
+// allocNoise is how much two calls may differ in what package testing and the
+// worker allocate themselves (measured 2026-11: below 10 KiB).
+const allocNoise = 16 << 10
+
+// allocated is the slope of allocation over iterations, in bytes: what a call
+// allocates once, set-up included, cancels.
+func allocated(one, many, n int64) float64 {
+	if n <= 1 {
+		return float64(one)
 	}
-	return values[0].Value * float64(n), allocated, nil
+	return math.Max(0, float64(many-one-allocNoise)/float64(n-1))
 }
 
 // cost finds what an iteration takes on each arm by growing samples.
 func (p *pilot) cost(ctx context.Context) error {
 	p.facts.FastNS, p.facts.SlowNS = math.Inf(1), 0
 	for _, state := range p.open {
-		per := 0.0
+		per, one := 0.0, int64(0)
 		for n := int64(1); ; {
 			reply, err := p.ask(ctx, state, harness.OpRun, n)
 			if err != nil {
 				return err
 			}
-			took, allocated, err := p.timed(state, reply, n)
+			took, err := p.timed(state, reply, n)
 			if err != nil {
 				return err
 			}
 			per = took / float64(n)
 			if n == 1 {
+				one = reply.AllocBytes
 				p.facts.SetupNS = max(p.facts.SetupNS, reply.WallNS-int64(took))
 			}
 			if time.Duration(took) >= pilotEnough || n >= maxIterations {
-				p.facts.AllocBytes = math.Max(p.facts.AllocBytes, allocated)
+				p.facts.AllocBytes = math.Max(p.facts.AllocBytes, allocated(one, reply.AllocBytes, n))
 				break
 			}
 			n = min(maxIterations, max(n+1, min(100*n, int64(1.2*float64(pilotEnough)/math.Max(per, 0.01)))))
@@ -288,7 +291,7 @@ func (p *pilot) double(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				took, _, err := p.timed(state, reply, factor*n)
+				took, err := p.timed(state, reply, factor*n)
 				if err != nil {
 					return err
 				}

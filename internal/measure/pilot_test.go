@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"assay/internal/compare"
 	"assay/internal/measure"
 	"assay/internal/measure/simulate"
 	"assay/internal/plan"
@@ -103,6 +104,54 @@ func TestPilotFacts(t *testing.T) {
 				t.Errorf("the pilot is not blind to labels (-as is +swapped):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWholePilot: what the analysing half makes of the pilot's samples leaves each
+// case in its kind, also where the worker itself allocates in every call.
+func TestWholePilot(t *testing.T) {
+	t.Parallel()
+	base := strings.Join([]string{"BenchmarkFast 100", "BenchmarkBig 3e6", "BenchmarkSlow 2e8", "BenchmarkCollecting 1000 alloc=1024 gc=4194304 gccost=100us",
+		"BenchmarkParallel 500 parallel", "BenchmarkLittle 1e5 alloc=16"}, "\n")
+	config := freezing()
+	config.Noise.Quiet = 0.005
+	l := newLab(t, config, base, strings.ReplaceAll(base, "BenchmarkFast 100", "BenchmarkFast 90"))
+	e, _ := l.list()
+	sink := &recorder{T: t, machine: l.machine}
+	begin := l.machine.Elapsed()
+	facts, err := l.session.Pilot(context.Background(), l.draft, e, sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	builder := &compare.Builder{}
+	for _, record := range sink.records {
+		if err := builder.Put(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cal, err := plan.Calibrate(l.draft, e, compare.Pilot(builder, facts), l.machine.Elapsed()-begin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, c := range cal.Cases {
+		got[strings.TrimPrefix(string(c.ID), pkg+".Benchmark")] = string(c.Kind) + " in " + string(c.Schedule)
+	}
+	want := map[string]string{"Fast": "steady in lockstep", "Big": "steady in lockstep", "Slow": "steady in blocks", "Collecting": "collecting in lockstep",
+		"Parallel": "parallel in blocks", "Little": "steady in lockstep"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+	// The plan's idea of what the run costs is right.
+	begin = l.machine.Elapsed()
+	p := result.Plan{Draft: l.draft, Expansion: e, Calibration: cal}
+	run := l.run(p, nil)
+	took, expected := float64(l.machine.Elapsed()-begin), float64(cal.ExpectedNS)
+	if took < 0.85*expected || took > 1.15*expected {
+		t.Errorf("the run took %v, expected %v", time.Duration(took), time.Duration(expected))
+	}
+	if len(run.committed()) != len(cal.Cases)*cal.Rounds {
+		t.Errorf("%d rounds of cases are committed, want %d", len(run.committed()), len(cal.Cases)*cal.Rounds)
 	}
 }
 

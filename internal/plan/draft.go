@@ -15,6 +15,7 @@ import (
 type Request struct {
 	Created    time.Time
 	Repository string
+	Clone      string
 	Invocation []string
 	Options    []result.Setting // flags that were given
 	Harness    string
@@ -44,7 +45,7 @@ type ArmRequest struct {
 // Draft decides all that can be decided before anything is built.
 func Draft(r Request) result.Draft {
 	d := result.Draft{
-		Created: r.Created, Repository: r.Repository, Invocation: r.Invocation, Options: r.Options, Harness: r.Harness,
+		Created: r.Created, Repository: r.Repository, Clone: r.Clone, Invocation: r.Invocation, Options: r.Options, Harness: r.Harness,
 		Bench: r.Bench, Packages: r.Packages, Seed: r.Seed, Alpha: r.Alpha, MinEffect: r.MinEffect,
 		BudgetNS: int64(r.Budget), Rounds: r.Rounds, Rules: result.Rules(), CPUs: r.CPUs, ParallelCPUs: r.Parallel, AA: r.AA,
 		Looks: []result.Look{{Level: r.Alpha}}, Warnings: r.Warnings,

@@ -248,7 +248,7 @@ func (v *View) controls() section {
 			count(a.Cases, "case", "cases"), count(a.FalseAlarms, "false alarm", "false alarms"), unsigned(a.Floor)))))
 	}
 	if len(items) == 0 {
-		items = list{line(text("The run had no control."))}
+		items = list{line(text("The run had no control case and no arm of base against base."))}
 	}
 	if len(v.rows) > 0 {
 		s.blocks = []block{items}

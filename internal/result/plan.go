@@ -30,8 +30,9 @@ type Tool struct {
 // predecessor of the expansion.
 type Draft struct {
 	Created      time.Time      `json:"created"`
-	Repository   string         `json:"repository"` // path of the measured repository
-	Invocation   []string       `json:"invocation"` // arguments that repeat the run
+	Repository   string         `json:"repository"`      // path of the measured repository
+	Clone        string         `json:"clone,omitempty"` // git folder of the cache's clone, from which derived commits can be fetched
+	Invocation   []string       `json:"invocation"`      // arguments that repeat the run
 	Harness      string         `json:"harness"`
 	Bench        string         `json:"bench,omitempty"`
 	Packages     []string       `json:"packages,omitempty"`

@@ -224,6 +224,26 @@ func TestPartialClone(t *testing.T) {
 	}
 }
 
+// The index of a partial clone may name files that it never fetched.
+func TestPartialCloneWithoutCheckout(t *testing.T) {
+	t.Parallel()
+	origin := newFixture(t)
+	origin.git("config", "uploadpack.allowFilter", "true")
+	origin.commit("first", "code", "1\n", "other", "2\n")
+	f := fixture{t, filepath.Join(t.TempDir(), "partial")}
+	runGit(t, origin.dir, "clone", "-q", "--filter=blob:none", "--no-checkout", "file://"+origin.dir, f.dir)
+	f.git("read-tree", "HEAD")
+	f.write("code", "3\n")
+	origin.watch()
+	r := f.open()
+	wantFiles(t, checkout(t, r, resolve(t, r, WorkTree)).Dir, map[string]string{"code": "3\n"})
+	for name, g := range map[string]git{"user": r.user, "clone": r.cache} {
+		if out, err := g.line(t.Context(), "cat-file", "blob", "HEAD:other"); err == nil {
+			t.Errorf("%s: a missing file was fetched: %q", name, out)
+		}
+	}
+}
+
 func TestDamagedRepository(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

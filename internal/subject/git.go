@@ -72,7 +72,7 @@ func findGit(ctx context.Context) (git, error) {
 		return git{}, err
 	}
 	g.args = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-		"-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c", "core.quotePath=false", "-c", "submodule.recurse=false"}
+		"-c", "core.quotePath=false", "-c", "submodule.recurse=false"}
 	return g, nil
 }
 

@@ -52,13 +52,16 @@ func tryAcquire(path string, shared bool) (*lock, error) {
 }
 
 // release gives the lock back; more than once does nothing.
+//
+// Note: closing the file is not enough: a process that is being started at this
+// instant still has it open.
 func (l *lock) release() error {
 	if l == nil || l.file == nil {
 		return nil
 	}
 	file := l.file
 	l.file = nil
-	if err := file.Close(); err != nil {
+	if err := errors.Join(unlockFile(file), file.Close()); err != nil {
 		return fmt.Errorf("unlocking %s: %w", file.Name(), err)
 	}
 	return nil

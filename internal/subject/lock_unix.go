@@ -21,3 +21,5 @@ func lockFile(file *os.File, shared bool) (bool, error) {
 	}
 	return err == nil, err
 }
+
+func unlockFile(file *os.File) error { return unix.Flock(int(file.Fd()), unix.LOCK_UN) }

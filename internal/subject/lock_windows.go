@@ -19,3 +19,7 @@ func lockFile(file *os.File, shared bool) (bool, error) {
 	}
 	return err == nil, err
 }
+
+func unlockFile(file *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, new(windows.Overlapped))
+}

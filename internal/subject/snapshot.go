@@ -176,16 +176,27 @@ func (r *Repository) expandIndex(ctx context.Context, g git) error {
 	if err != nil {
 		return err
 	}
-	if err := r.copyObjects(ctx, g, trees); err != nil {
+	if err := r.copyObjects(ctx, trees); err != nil {
 		return err
 	}
 	_, err = r.writing(g).run(ctx, call{args: []string{"-c", "index.sparse=false", "update-index", "--force-write-index"}})
 	return err
 }
 
-// copyObjects copies objects, one id a line, to those that assay made.
-func (r *Repository) copyObjects(ctx context.Context, g git, ids []byte) error {
-	_, err := g.run(ctx, call{args: []string{"pack-objects", "-q", filepath.Join(r.own(), "pack", "pack")}, stdin: ids})
+// copyObjects copies those of the objects named, one id a line, that the
+// repository has to those that assay made.
+func (r *Repository) copyObjects(ctx context.Context, ids []byte) error {
+	out, err := r.cache.run(ctx, call{args: []string{"cat-file", "--batch-check=%(objectname)"}, stdin: ids})
+	if err != nil {
+		return err
+	}
+	var present strings.Builder // a partial clone lacks some
+	for line := range strings.Lines(string(out)) {
+		if !strings.HasSuffix(line, " missing\n") {
+			present.WriteString(line)
+		}
+	}
+	_, err = r.cache.run(ctx, call{args: []string{"pack-objects", "-q", filepath.Join(r.own(), "pack", "pack")}, stdin: []byte(present.String())})
 	return err
 }
 
@@ -271,7 +282,7 @@ func (r *Repository) changedFiles(ctx context.Context, g git) ([]string, error) 
 		changed = append(changed, raw[i+1])
 	}
 	if ids.Len() > 0 {
-		err = r.copyObjects(ctx, g, []byte(ids.String()))
+		err = r.copyObjects(ctx, []byte(ids.String()))
 	}
 	return changed, err
 }

@@ -149,10 +149,10 @@ func (u Unit) Format(value float64, digits int) string {
 // -100 %: it gets the decimals it needs, at most six. From 1000 % on the
 // decimals are left out. NaN and infinities print as "n/a".
 func Percent(ratio float64, decimals int) string {
-	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
+	percent := ratio * 100
+	if math.IsNaN(percent) || math.IsInf(percent, 0) {
 		return "n/a"
 	}
-	percent := ratio * 100
 	if math.Abs(percent) >= 1000 {
 		decimals = 0
 	}

@@ -155,7 +155,7 @@ func (g *grafter) named(dir, text string) error {
 		return nil
 	}
 	target := path.Join(dir, text)
-	if !fs.ValidPath(target) || target == "." || target == dir || strings.HasPrefix(dir, target+"/") {
+	if !fs.ValidPath(target) || target == "." || target == dir || strings.HasPrefix(dir, target+"/") || strings.HasPrefix(target+"/", ".git/") {
 		return nil
 	}
 	info, err := fs.Stat(g.source, target)

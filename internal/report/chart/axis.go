@@ -18,6 +18,8 @@ const (
 	farShare  = 0.9
 	// An interval may widen the scale to wideFactor times the farthest point.
 	wideFactor = 2
+	// exp(-36) - 1 is still above -1 in a float64, so that its logarithm is finite.
+	mostReach = 36
 	// At least 0.1 % of each side is in view.
 	leastView = 1e-3
 )
@@ -80,7 +82,7 @@ func newAxis(rows []Row, left, right float64) axis {
 	for _, r := range rows {
 		widen(r.Value, limit)
 	}
-	reach := wideFactor * far
+	reach := min(wideFactor*far, mostReach)
 	for _, r := range rows {
 		for _, bound := range []*float64{r.Low, r.High} {
 			if x, ok := finite(bound); ok && x > -1 {
