@@ -25,10 +25,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "assay: finding the working directory:", err)
 		os.Exit(1)
 	}
+	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		columns = 0 // standard output is no terminal
+	}
 	os.Exit(cli.Main(cli.Env{
 		Stdout:   os.Stdout,
 		Stderr:   os.Stderr,
 		Terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		Columns:  columns,
 		Getenv:   os.Getenv,
 		Dir:      dir,
 		Now:      time.Now,

@@ -64,7 +64,7 @@ func runAB(cmd *cobra.Command, env *Env, s *settings) (err error) {
 	if err := a.write(); err != nil {
 		return err
 	}
-	if err := a.print(env.Stdout, s.json, color); err != nil {
+	if err := a.print(env, s.json, color); err != nil {
 		return err
 	}
 	if measured != nil {

@@ -31,6 +31,7 @@ import (
 type Env struct {
 	Stdout, Stderr io.Writer
 	Terminal       bool // Stderr is a terminal: progress bars and colour
+	Columns        int  // width of Stdout's terminal; 0: unlimited
 	Getenv         func(string) string
 	Dir            string // working directory
 	Now            func() time.Time

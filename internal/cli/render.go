@@ -2,8 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
-	"io"
 	"path/filepath"
 
 	"assay/internal/compare"
@@ -94,18 +92,11 @@ func (a *analysis) write() error {
 }
 
 // print writes the terminal's table, or JSON.
-func (a *analysis) print(w io.Writer, asJSON, color bool) error {
+func (a *analysis) print(env *Env, asJSON, color bool) error {
 	if asJSON {
-		return report.JSON(w, a.file)
+		return report.JSON(env.Stdout, a.file)
 	}
-	if err := report.Text(w, a.view, report.TextOptions{Color: color}); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\nreport: %s\n", a.run.File(store.ReportFile))
-	if err != nil {
-		return fmt.Errorf("writing the result: %w", err)
-	}
-	return nil
+	return report.Text(env.Stdout, a.view, report.TextOptions{Color: color, Width: env.Columns, Report: a.run.File(store.ReportFile)})
 }
 
 // verdict is the exit code of a comparison.

@@ -39,7 +39,7 @@ func newReport(env *Env) *cobra.Command {
 			}
 			switch format {
 			case "text":
-				return a.print(env.Stdout, false, color)
+				return a.print(env, false, color)
 			case "markdown":
 				return report.Markdown(env.Stdout, a.view)
 			case "html":

@@ -79,7 +79,7 @@ func play(role string) {
 	case "flood":
 		fmt.Println("first line")
 		for range 200 {
-			os.Stdout.Write(bytes.Repeat([]byte("0123456789abcde\n"), 1024))
+			fmt.Print(strings.Repeat("0123456789abcde\n", 1024))
 		}
 		fmt.Fprintln(os.Stderr, "last line")
 		os.Exit(7)

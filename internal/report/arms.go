@@ -172,7 +172,7 @@ func (v *View) repeat() section {
 	g := d.Graft
 	if onto := v.arm(g.Onto); g.Commit != "" && onto.Dir != "" {
 		commands = append(commands, "", "# the grafted arm, on the machine that measured",
-			shell([]string{"git", "fetch", onto.Dir, g.Commit}))
+			shell([]string{"git", "fetch", v.in.Plan.Draft.Clone, g.Commit}))
 		if g.Patch != "" && onto.Revision.Commit != "" {
 			commands = append(commands, "# and anywhere else", shell([]string{"git", "checkout", onto.Revision.Commit})+" && "+shell([]string{"git", "apply", path.Base(g.Patch)}))
 		}

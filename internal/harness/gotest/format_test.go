@@ -77,6 +77,7 @@ func TestFormat(t *testing.T) {
 		"unit twice":         {"BenchmarkA 1 2 ns/op 3 ns/op\n", []string{"damaged 1 BenchmarkA: the unit ns/op stands twice"}},
 		"negative":           {"BenchmarkA 1 -2 ns/op\nBenchmarkB 1 2 ns/op -3 balance\nBenchmarkC 0 2 ns/op\n", []string{"damaged 1 BenchmarkA: the value of ns/op is negative", "BenchmarkB 1 2 ns/op -3 balance", "damaged 3 BenchmarkC: the iteration count is not positive"}},
 		"result after bench": {"BenchmarkA 1 2 ns/op\n--- BENCH: BenchmarkA\n    a_test.go:1: 5 ns/op\nBenchmarkB 1 2 ns/op\n", []string{"BenchmarkA 1 2 ns/op", "BenchmarkB 1 2 ns/op"}},
+		"lower case":         {"Benchmarkk8s_x 1 0.5 quality\nBenchmarking 3 5 ns/op now\n", []string{"Benchmarkk8s_x 1 0.5 quality"}},
 		"binary":             {"\x00\xff\xfe\nBenchmarkA\xff 1 2 ns/op\n", []string{"BenchmarkA\xff 1 2 ns/op"}},
 		"endless line":       {"BenchmarkA " + strings.Repeat("x", 3<<20) + "\n" + strings.Repeat("y", 3<<20) + "\nBenchmarkB 1 2 ns/op\n", []string{"damaged 1 : the line is longer than a result can be", "BenchmarkB 1 2 ns/op"}},
 	} {

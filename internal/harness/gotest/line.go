@@ -61,6 +61,8 @@ func (l *line) read(text []byte) {
 	switch {
 	case named && len(before) > 0:
 		l.named(before)
+	case rest == 2 && bytes.HasPrefix(before, []byte("Benchmark")):
+		l.named(before) // other tools write names that go test would not run
 	case l.values[len(l.values)-1].unit == "ns/op": // they were read from the right
 		l.kind = nameless
 		if len(before) > 0 && l.iterations >= glued {
