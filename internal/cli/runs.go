@@ -172,21 +172,31 @@ func prune(cmd *cobra.Command, env *Env, root string) error {
 	if err != nil {
 		return err
 	}
-	artifacts, err := filepath.Glob(filepath.Join(cache, "artifacts", "*"))
-	if err != nil {
-		return fmt.Errorf("listing the artifacts: %w", err)
-	}
 	removed := 0
-	for _, dir := range artifacts {
-		if binaries[dir] {
-			continue
+	if pruned.Busy == 0 { // else a run that is not stored yet may use any of them
+		if removed, err = pruneArtifacts(filepath.Join(cache, "artifacts"), binaries); err != nil {
+			return err
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("removing artifact %s: %w", dir, err)
-		}
-		removed++
 	}
 	out := &lines{w: env.Stdout}
 	out.printf("removed from the cache: %d trees, %d clones, %d binaries\n", pruned.Trees, pruned.Clones, removed)
 	return out.err
+}
+
+// pruneArtifacts removes the artifacts that are not kept.
+func pruneArtifacts(dir string, keep map[string]bool) (removed int, err error) {
+	artifacts, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		return 0, fmt.Errorf("listing the artifacts: %w", err)
+	}
+	for _, artifact := range artifacts {
+		if keep[artifact] {
+			continue
+		}
+		if err := os.RemoveAll(artifact); err != nil {
+			return removed, fmt.Errorf("removing artifact %s: %w", artifact, err)
+		}
+		removed++
+	}
+	return removed, nil
 }

@@ -37,6 +37,9 @@ func (g *groupCage) prepare(*syscall.SysProcAttr) {}
 func (g *groupCage) started(pid int) { g.pid, g.seen = pid, pid }
 
 func (g *groupCage) freeze() error {
+	if g.births == nil {
+		return ErrCannotFreeze
+	}
 	if g.frozen {
 		return nil
 	}

@@ -188,7 +188,8 @@ func (l *Launcher) Close() error {
 	return errors.Join(append(errs, l.system.close())...)
 }
 
-// Process is one started process with its process group.
+// Process is one started process with its process group. Who started it closes
+// the worker pipes with ClosePipes, also after its end.
 type Process struct {
 	Requests *os.File // to its file descriptor 3; nil unless Spec.Worker
 	Replies  *os.File // from its file descriptor 4; takes read deadlines; nil unless Spec.Worker

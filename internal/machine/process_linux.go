@@ -35,32 +35,29 @@ type cage interface {
 
 // launchSystem is what the launcher found out about this machine.
 type launchSystem struct {
-	births  *birthCounter
 	cgroups *cgroupFreezer // nil: SIGSTOP is used
+	births  *birthCounter  // nil: SIGSTOP cannot be confirmed
 	text    string
-	err     error // why freezing is impossible
 }
 
 func newLaunchSystem() launchSystem {
-	births, err := newBirthCounter()
-	if err != nil {
-		return launchSystem{err: err}
+	cgroups, noCgroup := newCgroupFreezer()
+	births, noBirths := newBirthCounter()
+	s := launchSystem{cgroups: cgroups, births: births}
+	switch {
+	case noCgroup == nil:
+		s.text = "cgroup.freeze"
+	case noBirths == nil:
+		s.text = "SIGSTOP (cgroup.freeze: " + noCgroup.Error() + ")"
+	default:
+		s.text = "cannot freeze: " + errors.Join(noCgroup, noBirths).Error()
 	}
-	cgroups, err := newCgroupFreezer()
-	if err != nil {
-		return launchSystem{births: births, text: "SIGSTOP (cgroup.freeze: " + err.Error() + ")"}
-	}
-	return launchSystem{births: births, cgroups: cgroups, text: "cgroup.freeze"}
+	return s
 }
 
-func (s launchSystem) freezes() string {
-	if s.err != nil {
-		return "cannot freeze: " + s.err.Error()
-	}
-	return s.text
-}
+func (s launchSystem) freezes() string { return s.text }
 
-func (s launchSystem) canFreeze() bool { return s.err == nil }
+func (s launchSystem) canFreeze() bool { return s.cgroups != nil || s.births != nil }
 
 func (s launchSystem) cage() (cage, error) {
 	if s.cgroups != nil {

@@ -8,118 +8,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
-
-// roleVariable makes the test binary play a benchmark process.
-const roleVariable = "MACHINE_TEST_ROLE"
-
-func TestMain(m *testing.M) {
-	role := os.Getenv(roleVariable)
-	if role == "" {
-		os.Exit(m.Run())
-	}
-	play(role)
-}
-
-// play is a child's whole life.
-func play(role string) {
-	replies := os.NewFile(4, "replies")
-	switch role {
-	case "busy": // three threads that compute
-		for range 3 {
-			go spin()
-		}
-		fmt.Fprintln(replies, os.Getpid())
-		spin()
-	case "one": // one thread that computes, as most benchmarks
-		fmt.Fprintln(replies, os.Getpid())
-		spin()
-	case "parent": // a child in the same group that computes
-		pid := startRole("plain-busy", nil)
-		fmt.Fprintln(replies, pid)
-		sleepForEver()
-	case "orphan": // a grandchild in the same group whose parent is gone
-		middle := exec.Command(os.Args[0])
-		middle.Env = roleEnv("middle")
-		pid, err := middle.Output()
-		if err != nil {
-			panic(err)
-		}
-		fmt.Fprint(replies, string(pid))
-		sleepForEver()
-	case "middle":
-		fmt.Println(startRole("plain-busy", nil))
-	case "escape": // a child that leaves the group
-		fmt.Fprintln(replies, startRole("plain-busy", &syscall.SysProcAttr{Setsid: true}))
-		sleepForEver()
-	case "keepoff":
-		keepOff()
-	case "plain-busy":
-		spin()
-	case "stubborn":
-		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-		fmt.Fprintln(replies, os.Getpid())
-		sleepForEver()
-	case "echo": // a worker: answers each line, ends at the end of its requests
-		lines := bufio.NewScanner(os.NewFile(3, "requests"))
-		for lines.Scan() {
-			fmt.Fprintln(replies, "re:"+lines.Text(), runtime.GOMAXPROCS(0))
-		}
-	case "flood":
-		fmt.Println("first line")
-		for range 200 {
-			fmt.Print(strings.Repeat("0123456789abcde\n", 1024))
-		}
-		fmt.Fprintln(os.Stderr, "last line")
-		os.Exit(7)
-	case "coordinator": // starts a child through a launcher, then waits to be killed
-		l := NewLauncher()
-		p, err := l.Start(Spec{Argv: []string{os.Args[0]}, Env: roleEnv("stubborn"), Worker: true})
-		if err != nil {
-			panic(err)
-		}
-		line, err := bufio.NewReader(p.Replies).ReadString('\n')
-		if err != nil {
-			panic(err)
-		}
-		fmt.Print(line)
-		sleepForEver()
-	}
-}
-
-func sleepForEver() {
-	for {
-		time.Sleep(time.Hour)
-	}
-}
-
-func spin() {
-	for i := 0; ; i++ {
-		runtime.KeepAlive(i)
-	}
-}
-
-func roleEnv(role string) []string { return append(os.Environ(), roleVariable+"="+role) }
-
-func startRole(role string, attr *syscall.SysProcAttr) int {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env, cmd.SysProcAttr = roleEnv(role), attr
-	if err := cmd.Start(); err != nil {
-		panic(err)
-	}
-	return cmd.Process.Pid
-}
 
 // freezers runs a test with every way of freezing that this machine has.
 func freezers(t *testing.T, test func(*testing.T, *Launcher)) {
@@ -429,45 +326,23 @@ func TestChildDiesWithCoordinator(t *testing.T) {
 		t.Fatal("the coordinator ended well")
 	}
 	awaitGone(t, child)
-}
-
-// keepOff moves a whole process and says where its threads are.
-func keepOff() {
-	t := New().Topology()
-	seat, err := KeepOff(t, []int{t.Allowed[len(t.Allowed)-1]})
-	if err != nil {
-		panic(err)
+	// A later launcher removes the cgroups that a killed coordinator left behind,
+	// once the kernel has taken the last thread out of them.
+	next := testLauncher(t).system.cgroups
+	if next == nil {
+		return
 	}
-	fmt.Println(FormatCPUList(seat.CPUs), seat.Shared)
-	started := make(chan struct{})
-	go func() { // a new thread
-		runtime.LockOSThread()
-		close(started)
-		sleepForEver()
-	}()
-	<-started
-	printThreads()
-	if err := seat.Restore(); err != nil {
-		panic(err)
-	}
-	fmt.Println(FormatCPUList(t.Allowed))
-	printThreads()
-}
-
-// printThreads prints the different cores of all threads of this process.
-func printThreads() {
-	threads, err := filepath.Glob("/proc/self/task/*/status")
-	if err != nil {
-		panic(err)
-	}
-	var lists []string
-	for _, file := range threads {
-		if status, err := os.ReadFile(file); err == nil {
-			lists = append(lists, field(string(status), "Cpus_allowed_list"))
+	deadline := time.Now().Add(20 * time.Second)
+	for own := filepath.Dir(next.dir); ; time.Sleep(time.Millisecond) {
+		removeStaleCgroups(own)
+		left, err := filepath.Glob(fmt.Sprintf("%s/%s%d-*", own, cgroupPrefix, cmd.Process.Pid))
+		if err != nil || (len(left) > 0 && time.Now().After(deadline)) {
+			t.Fatalf("left behind: %v, %v", left, err)
+		}
+		if len(left) == 0 {
+			return
 		}
 	}
-	slices.Sort(lists)
-	fmt.Println(slices.Compact(lists))
 }
 
 func TestKeepOff(t *testing.T) {
@@ -505,74 +380,5 @@ func TestKeepOffShares(t *testing.T) {
 		if err != nil || !seat.Shared || seat.Text == "" || seat.Restore() != nil {
 			t.Errorf("%+v: %+v, %v", topology, seat, err)
 		}
-	}
-}
-
-func benchmarkCage(b *testing.B, cgroup bool, role string) {
-	l := testLauncher(b)
-	if cgroup && l.system.cgroups == nil {
-		b.Skip(l.Freezes())
-	}
-	if !cgroup && l.system.cgroups != nil {
-		if err := l.system.cgroups.close(); err != nil {
-			b.Fatal(err)
-		}
-		l.system.cgroups = nil
-	}
-	p := start(b, l, role, []int{lastAllowed(b)})
-	number(b, p)
-	seat, err := KeepOff(New().Topology(), []int{lastAllowed(b)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	var freezing, thawing, clock time.Duration
-	for b.Loop() {
-		t0 := time.Now()
-		if err := p.Freeze(); err != nil {
-			b.Fatal(err)
-		}
-		t1 := time.Now()
-		p.CPUTime()
-		t2 := time.Now()
-		if err := p.Thaw(); err != nil {
-			b.Fatal(err)
-		}
-		t3 := time.Now()
-		freezing, clock, thawing = freezing+t1.Sub(t0), clock+t2.Sub(t1), thawing+t3.Sub(t2)
-		time.Sleep(time.Millisecond) // let it run
-	}
-	if err := seat.Restore(); err != nil {
-		b.Fatal(err)
-	}
-	n := float64(b.N) * 1e3
-	b.ReportMetric(float64(freezing)/n, "freeze-us")
-	b.ReportMetric(float64(thawing)/n, "thaw-us")
-	b.ReportMetric(float64(clock)/n, "clock-us")
-}
-
-func BenchmarkCage(b *testing.B) {
-	for _, role := range []string{"one", "busy", "stubborn", "parent"} {
-		for _, cgroup := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%s/cgroup=%v", role, cgroup), func(b *testing.B) {
-				benchmarkCage(b, cgroup, role)
-			})
-		}
-	}
-}
-
-func BenchmarkSteal(b *testing.B) {
-	s := New()
-	cpu := lastAllowed(b)
-	for b.Loop() {
-		if _, ok := s.Steal([]int{cpu}); !ok {
-			b.Fatal("no steal")
-		}
-	}
-}
-
-func BenchmarkSnapshot(b *testing.B) {
-	s := New()
-	for b.Loop() {
-		s.Snapshot()
 	}
 }

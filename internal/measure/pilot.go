@@ -191,13 +191,19 @@ func (p *pilot) timed(state *slotState, reply harness.Reply, n int64) (float64, 
 // worker allocate themselves (measured 2026-11: below 10 KiB).
 const allocNoise = 16 << 10
 
-// allocated is the slope of allocation over iterations, in bytes: what a call
-// allocates once, set-up included, cancels.
-func allocated(one, many, n int64) float64 {
-	if n <= 1 {
-		return float64(one)
+// allocated is what an iteration allocates, in bytes: the slope over iterations,
+// in which what a call allocates once, set-up included, cancels. Of one iteration
+// alone it is what the harness says.
+func allocated(values []result.Measurement, one, many, n int64) float64 {
+	if n > 1 {
+		return math.Max(0, float64(many-one-allocNoise)/float64(n-1))
 	}
-	return math.Max(0, float64(many-one-allocNoise)/float64(n-1))
+	for _, v := range values {
+		if v.Metric == "bytes" {
+			return v.Value
+		}
+	}
+	return 0
 }
 
 // cost finds what an iteration takes on each arm by growing samples.
@@ -210,17 +216,18 @@ func (p *pilot) cost(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			took, err := p.timed(state, reply, n)
+			values, err := p.values(take{state: state, c: p.info, iterations: n}, reply, n)
 			if err != nil {
 				return err
 			}
-			per = took / float64(n)
+			per = values[0].Value
+			took := per * float64(n)
 			if n == 1 {
 				one = reply.AllocBytes
 				p.facts.SetupNS = max(p.facts.SetupNS, reply.WallNS-int64(took))
 			}
 			if time.Duration(took) >= pilotEnough || n >= maxIterations {
-				p.facts.AllocBytes = math.Max(p.facts.AllocBytes, allocated(one, reply.AllocBytes, n))
+				p.facts.AllocBytes = math.Max(p.facts.AllocBytes, allocated(values, one, reply.AllocBytes, n))
 				break
 			}
 			n = min(maxIterations, max(n+1, min(100*n, int64(1.2*float64(pilotEnough)/math.Max(per, 0.01)))))

@@ -170,9 +170,9 @@ func (v *View) repeat() section {
 	}
 	commands := []string{shell(invocation)}
 	g := d.Graft
-	if onto := v.arm(g.Onto); g.Commit != "" && onto.Dir != "" {
+	if onto := v.arm(g.Onto); g.Commit != "" && d.Clone != "" {
 		commands = append(commands, "", "# the grafted arm, on the machine that measured",
-			shell([]string{"git", "fetch", v.in.Plan.Draft.Clone, g.Commit}))
+			shell([]string{"git", "fetch", d.Clone, g.Commit}))
 		if g.Patch != "" && onto.Revision.Commit != "" {
 			commands = append(commands, "# and anywhere else", shell([]string{"git", "checkout", onto.Revision.Commit})+" && "+shell([]string{"git", "apply", path.Base(g.Patch)}))
 		}

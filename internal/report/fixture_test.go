@@ -138,7 +138,7 @@ func planFixture() result.Plan {
 			Settings: []result.Setting{{Key: "-trimpath", Value: "true"}, {Key: "GOAMD64", Value: "v1"}}}
 	}
 	p := result.Plan{Format: result.RunFormat, ID: "20260901T101500-3f2a", Tool: result.Tool{Name: "assay", Version: "0.1.0", Go: "go1.26.8"}}
-	p.Draft = result.Draft{Created: start.Time, Repository: "/repo", Invocation: []string{"ab", "--base", "9c69fe1bcc", "--seed", "1", "--bench", "URL|MIME"}, Harness: "gotest",
+	p.Draft = result.Draft{Created: start.Time, Repository: "/repo", Clone: "/cache/clone/git", Invocation: []string{"ab", "--base", "9c69fe1bcc", "--seed", "1", "--bench", "URL|MIME"}, Harness: "gotest",
 		Arms: []result.ArmSpec{
 			{Name: result.Base, Dir: "/cache/base", Revision: result.Revision{Ref: "merge-base of main", Commit: base, Tree: "t1", Subject: "hdrs: fix #123 for @octocat", Date: "2026-07-01T10:00:00Z"}},
 			{Name: result.Head, Dir: "/cache/head", Revision: result.Revision{Ref: "fast-url", Commit: head, Tree: "t2", Subject: "hdrs: one | fused `scan`"}},

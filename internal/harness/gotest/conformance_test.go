@@ -12,7 +12,7 @@ import (
 )
 
 // extract unpacks an archive of testdata into a folder of the test's own.
-func extract(t *testing.T, name string) string {
+func extract(t testing.TB, name string) string {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", name))
 	if err != nil {
@@ -25,7 +25,7 @@ func extract(t *testing.T, name string) string {
 	return dir
 }
 
-func write(t *testing.T, name, text string) {
+func write(t testing.TB, name, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		t.Fatal(err)

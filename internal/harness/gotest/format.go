@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"assay/internal/result"
-	"assay/internal/unit"
 )
 
 // Format reads the text that `go test -bench` prints.
@@ -50,8 +49,8 @@ func (Format) Sniff(head []byte) bool {
 // Damaged, benchmarks that failed or skipped are Failure; other lines are
 // skipped. Memory does not grow with the capture, only with the number of names.
 func (Format) Parse(r io.Reader, cell result.Cell, sink result.Sink) error {
-	p := &captureReader{cell: cell, sink: sink, pkg: cell.Package, cases: map[string]*caseState{}, blamed: map[string]bool{}}
-	p.line.units = map[string]string{}
+	p := &captureReader{cell: cell, sink: sink, pkg: cell.Package, cases: map[caseKey]*caseState{}, blamed: map[string]bool{}}
+	p.line.units = map[string]*valueUnit{}
 	if cell.Procs > 0 {
 		p.decided = true
 		if cell.Procs > 1 {
@@ -75,7 +74,7 @@ type captureReader struct {
 	pending *pendingName
 	failing *result.Failure // whose text is being read
 	blamed  map[string]bool // parents of benchmarks that failed
-	cases   map[string]*caseState
+	cases   map[caseKey]*caseState
 	decided bool     // the suffix is
 	suffix  string   // processor suffix of the names, "" if they have none
 	waiting []record // until it is
@@ -97,6 +96,9 @@ type record struct {
 	values     []value
 	other      result.Record // Damaged or Failure when not nil
 }
+
+// caseKey is a benchmark as the capture names it.
+type caseKey struct{ pkg, name string }
 
 // caseState counts the results of a benchmark.
 type caseState struct {
@@ -161,7 +163,7 @@ func (p *captureReader) one(text []byte, terminated bool) error {
 	}
 	l := &p.line
 	l.read(text)
-	if !terminated && (l.kind == complete || l.kind == nameless) && !p.wholeUnit(l.values[0].unit) {
+	if !terminated && (l.kind == complete || l.kind == nameless) && !p.wholeUnit(l.values[0].text) {
 		l.kind, l.reason = bad, "the capture ends inside the line"
 	}
 	switch l.kind {
@@ -194,9 +196,9 @@ func (p *captureReader) one(text []byte, terminated bool) error {
 }
 
 // wholeUnit says whether the last unit of an unterminated line can be trusted.
-func (p *captureReader) wholeUnit(unit string) bool {
-	_, seen := p.line.units[unit]
-	return seen || knownUnit(unit)
+func (p *captureReader) wholeUnit(text string) bool {
+	_, seen := p.line.units[text]
+	return seen || knownUnit(text)
 }
 
 // marker handles the lines around results.
@@ -334,7 +336,7 @@ func procsSuffix(name string) string {
 
 // state gives the counters of a benchmark.
 func (p *captureReader) state(pkg, name string) *caseState {
-	key := pkg + "\x00" + name
+	key := caseKey{pkg, name}
 	if known, ok := p.cases[key]; ok {
 		return known
 	}
@@ -373,10 +375,9 @@ func (p *captureReader) emit(r record) error {
 	}
 	s := p.state(r.pkg, r.name)
 	for _, v := range r.values {
-		u, factor := unit.Parse(v.unit)
 		err := p.sink.Put(result.Measurement{
 			Seq: p.seq, Round: p.cell.Round, Slot: p.cell.Slot, Pass: s.pass, Schedule: result.Blocks,
-			Arm: p.cell.Arm, ID: s.id, Metric: u.Metric, Unit: u.Name, Value: v.number * factor,
+			Arm: p.cell.Arm, ID: s.id, Metric: v.folded.Metric, Unit: v.folded.Name, Value: v.number * v.factor,
 			Iterations: r.iterations, Procs: s.procs, Status: result.StatusOK,
 		})
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"assay/internal/unit"
 )
 
 // lineKind says what a line of a capture is.
@@ -23,7 +25,14 @@ const (
 // value is one measured value of a result line.
 type value struct {
 	number float64
-	unit   string
+	*valueUnit
+}
+
+// valueUnit is a unit as the line spells it, and what it folds into.
+type valueUnit struct {
+	text   string
+	folded unit.Unit
+	factor float64
 }
 
 // line is one line taken apart. Its texts are valid until the next one is.
@@ -34,7 +43,7 @@ type line struct {
 	values     []value
 	reason     string // open and bad: what is wrong
 	fields     [][2]int
-	units      map[string]string // texts of units met so far
+	units      map[string]*valueUnit // of accepted lines, by text
 }
 
 // glued is the least iteration count that testing prints without a space before
@@ -63,7 +72,7 @@ func (l *line) read(text []byte) {
 		l.named(before)
 	case rest == 2 && bytes.HasPrefix(before, []byte("Benchmark")):
 		l.named(before) // other tools write names that go test would not run
-	case l.values[len(l.values)-1].unit == "ns/op": // they were read from the right
+	case l.values[len(l.values)-1].text == "ns/op": // they were read from the right
 		l.kind = nameless
 		if len(before) > 0 && l.iterations >= glued {
 			l.kind = foreign
@@ -143,33 +152,34 @@ func (l *line) field(text []byte, i int) []byte { return text[l.fields[i][0]:l.f
 func (l *line) pairs(text []byte) int {
 	i := len(l.fields)
 	for i >= 3 {
-		number, unit := l.field(text, i-2), l.field(text, i-1)
-		if !isNumber(number) || isNumber(unit) {
+		number, name := l.field(text, i-2), l.field(text, i-1)
+		if !isNumber(number) || isNumber(name) {
 			break
 		}
 		v, err := strconv.ParseFloat(string(number), 64)
 		if err != nil {
 			v = math.Inf(1) // out of range
 		}
-		l.values = append(l.values, value{v, l.unit(unit)})
+		l.values = append(l.values, value{v, l.unit(name)})
 		i -= 2
 	}
 	return i
 }
 
-// unit gives one string for each unit's text.
-func (l *line) unit(text []byte) string {
+// unit folds a unit's text.
+func (l *line) unit(text []byte) *valueUnit {
 	if known, ok := l.units[string(text)]; ok {
 		return known
 	}
-	return string(text)
+	folded, factor := unit.Parse(string(text))
+	return &valueUnit{string(text), folded, factor}
 }
 
 // keep remembers the units of a line that was accepted.
 func (l *line) keep() {
 	for _, v := range l.values {
-		if _, ok := l.units[v.unit]; !ok && len(l.units) < 1000 { // a bound for hostile input
-			l.units[v.unit] = v.unit
+		if _, ok := l.units[v.text]; !ok && len(l.units) < 1000 { // a bound for hostile input
+			l.units[v.text] = v.valueUnit
 		}
 	}
 }
@@ -182,17 +192,17 @@ func (l *line) check() {
 	for i, v := range l.values {
 		switch {
 		case math.IsNaN(v.number) || math.IsInf(v.number, 0):
-			l.reason = fmt.Sprintf("the value of %s is not a finite number", v.unit)
-		case v.number < 0 && knownUnit(v.unit):
-			l.reason = fmt.Sprintf("the value of %s is negative", v.unit)
-		case isCutUnit(v.unit):
-			l.reason = fmt.Sprintf("the unit %q is cut", v.unit)
+			l.reason = fmt.Sprintf("the value of %s is not a finite number", v.text)
+		case v.number < 0 && knownUnit(v.text):
+			l.reason = fmt.Sprintf("the value of %s is negative", v.text)
+		case isCutUnit(v.text):
+			l.reason = fmt.Sprintf("the unit %q is cut", v.text)
 		case l.iterations < 1:
 			l.reason = "the iteration count is not positive"
 		}
 		for _, other := range l.values[:i] {
-			if other.unit == v.unit {
-				l.reason = fmt.Sprintf("the unit %s stands twice", v.unit)
+			if other.text == v.text {
+				l.reason = fmt.Sprintf("the unit %s stands twice", v.text)
 			}
 		}
 	}
@@ -245,8 +255,8 @@ func isNumber(text []byte) bool {
 }
 
 // knownUnit: the units that testing itself prints.
-func knownUnit(unit string) bool {
-	switch unit {
+func knownUnit(text string) bool {
+	switch text {
 	case "ns/op", "B/op", "allocs/op", "MB/s":
 		return true
 	}
@@ -255,8 +265,8 @@ func knownUnit(unit string) bool {
 
 // isCutUnit: the beginning of a unit that testing prints, and nothing that a
 // benchmark would report of its own.
-func isCutUnit(unit string) bool {
-	switch unit {
+func isCutUnit(text string) bool {
+	switch text {
 	case "n", "ns/", "ns/o", "B/", "B/o", "M", "MB/", "a", "al", "all", "allo", "allocs/", "allocs/o":
 		return true
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // buildUnit detects and builds one package of a tree.
-func buildUnit(t *testing.T, dir, pkg string) (result.Artifact, harness.Unit) {
+func buildUnit(t testing.TB, dir, pkg string) (result.Artifact, harness.Unit) {
 	t.Helper()
 	tree := harnesstest.Tree(dir)
 	layout, err := Adapter{}.Detect(t.Context(), tree, harness.Query{Dir: ".", Packages: []string{pkg}})
@@ -34,7 +34,7 @@ func buildUnit(t *testing.T, dir, pkg string) (result.Artifact, harness.Unit) {
 	return artifact, layout.Units[0]
 }
 
-func start(t *testing.T, artifact result.Artifact, external bool, env ...string) *harnesstest.Worker {
+func start(t testing.TB, artifact result.Artifact, external bool, env ...string) *harnesstest.Worker {
 	t.Helper()
 	w := harnesstest.Start(t, Adapter{}.Serve(artifact, external), env...)
 	if err := w.Hello(); err != nil {

@@ -51,7 +51,7 @@ func RecipeOf(tree harness.Tree, layout harness.Layout, unit harness.Unit) resul
 
 // Build builds a recipe in a folder of the test's own. A failed build is not a
 // failure of the test: artifact.Failure says what the tools said.
-func Build(t *testing.T, adapter harness.Adapter, recipe result.Recipe) result.Artifact {
+func Build(t testing.TB, adapter harness.Adapter, recipe result.Recipe) result.Artifact {
 	t.Helper()
 	dir := t.TempDir()
 	artifact := result.Artifact{
@@ -83,7 +83,7 @@ func Build(t *testing.T, adapter harness.Adapter, recipe result.Recipe) result.A
 
 // writeOverlay writes the files and their description in the form of the go
 // command's -overlay flag, and returns the description's path.
-func writeOverlay(t *testing.T, dir, tree string, files []result.OverlayFile) string {
+func writeOverlay(t testing.TB, dir, tree string, files []result.OverlayFile) string {
 	t.Helper()
 	replace := map[string]string{}
 	for i, file := range files {
@@ -118,7 +118,7 @@ type Worker struct {
 
 // Start starts a worker in a process group of its own; the test's end kills it.
 // extra is added to the environment.
-func Start(t *testing.T, command result.Command, extra ...string) *Worker {
+func Start(t testing.TB, command result.Command, extra ...string) *Worker {
 	t.Helper()
 	requestsRead, requestsWrite, err := os.Pipe()
 	if err != nil {

@@ -31,6 +31,7 @@ type function struct {
 	spread   float64 // factor on the time where the process has two cores or more; 0: none
 	setup    time.Duration
 	alloc    float64 // bytes an iteration
+	once     float64 // bytes that set-up allocates in every call, inside the timed part
 	allocs   float64
 	gcEvery  float64       // bytes allocated between two collections; 0: it never collects
 	gcCost   time.Duration // of one collection, inside the timed part
@@ -166,6 +167,8 @@ func (f *function) option(key, value string) (err error) {
 		lasting(&f.setup)
 	case "alloc":
 		number(&f.alloc)
+	case "setupalloc":
+		number(&f.once)
 	case "allocs":
 		number(&f.allocs)
 	case "gc":

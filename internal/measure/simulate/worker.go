@@ -214,7 +214,7 @@ func (w *worker) sample(f *function, r harness.Request, reply *harness.Reply) {
 	if !m.config.NoCPU {
 		reply.CPUNS = int64(setup + work)
 	}
-	reply.Switches, reply.AllocBytes = int64(times), int64(n*code.alloc)+ownAlloc
+	reply.Switches, reply.AllocBytes = int64(times), int64(n*code.alloc+code.once)+ownAlloc
 	m.advance(callCost, w)
 	m.last = w
 	if r.Name == top(r.Name) {
@@ -272,7 +272,7 @@ func (w *worker) text(f, code *function, r harness.Request, ns float64) string {
 	if allocs == 0 && code.alloc > 0 {
 		allocs = 1
 	}
-	fmt.Fprintf(&out, "\t%8.0f B/op\t%8.0f allocs/op", code.alloc, allocs)
+	fmt.Fprintf(&out, "\t%8.0f B/op\t%8.0f allocs/op", math.Floor(code.alloc+code.once/float64(r.Iterations)), allocs)
 	return out.String()
 }
 
