@@ -188,7 +188,7 @@ func (r *Repository) explainMissing(ctx context.Context, err error, tree string)
 	missing := &Error{Code: ErrMissingObject, Text: fmt.Sprintf("%s lacks %s", r.Root(), what), Err: err}
 	if r.partial(ctx) {
 		missing.Text += " (it is a partial clone, and nothing is fetched unasked)"
-		missing.Remedy = "fetch what is missing: `git fetch --refetch --no-filter`, or for one revision `git archive REV > " + os.DevNull + "`"
+		missing.Remedy = "fetch what is missing: `git fetch --refetch --no-filter`, or for one revision `git archive REV >/dev/null`"
 	} else {
 		missing.Remedy = "the repository is damaged: run `git fsck` there, then `git fetch` or a fresh clone"
 	}

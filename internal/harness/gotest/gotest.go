@@ -17,13 +17,12 @@ const Name = "gotest"
 
 // Warning codes of this adapter.
 const (
-	WarnParse        = "source-does-not-parse"  // a test file has a syntax error; the build of its package will fail
-	WarnInstrumented = "instrumented-build"     // -race, -cover, -msan or -asan change what is measured
-	WarnNoModule     = "no-module"              // benchmarks or a manifest outside any module
-	WarnManifest     = "graft-manifest"         // a manifest was taken from the harness's arm
-	WarnVendor       = "graft-left-vendor"      // vendored packages do not hold what the harness needs
-	WarnResolve      = "graft-resolve-failed"   // the go command could not complete the manifest
-	WarnRewrites     = "flags-override-goflags" // a flag of GOFLAGS was merged with one of assay's
+	WarnParse        = "source-does-not-parse" // a test file has a syntax error; the build of its package will fail
+	WarnInstrumented = "instrumented-build"    // -race, -cover, -msan or -asan change what is measured
+	WarnNoModule     = "no-module"             // benchmarks or a manifest outside any module
+	WarnManifest     = "graft-manifest"        // a manifest was taken from the harness's arm
+	WarnVendor       = "graft-left-vendor"     // vendored packages do not hold what the harness needs
+	WarnResolve      = "graft-resolve-failed"  // the go command could not complete the manifest
 )
 
 // Adapter is the harness.Adapter of Go's testing package. It has no state.

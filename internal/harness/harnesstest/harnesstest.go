@@ -151,24 +151,15 @@ func (s Subject) graft(t *testing.T, head harness.Tree, layout harness.Layout) {
 			t.Fatal(err)
 		}
 	}
-	grafted, err := s.Adapter.Detect(t.Context(), base, s.Query)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for i, unit := range layout.Units {
-		for _, theirs := range grafted.Units {
-			if theirs.Package == unit.Package {
-				layout.Units[i].LeftOut = without(append(slices.Clone(theirs.Files), theirs.LeftOut...), unit.Files)
+		layout.Units[i].LeftOut = nil
+		if hider, ok := s.Adapter.(harness.Hider); ok {
+			if layout.Units[i].LeftOut, err = hider.LeftOut(base.FS, unit); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
 	t.Run("base", func(t *testing.T) { s.measure(t, base, layout) })
-}
-
-// without lists the names that are not among dropped: what an arm must hide so
-// that only the grafted harness is built.
-func without(names, dropped []string) []string {
-	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(dropped, name) })
 }
 
 // Apply carries out a graft plan in a folder.
