@@ -114,7 +114,7 @@ func explain(err error) *Problem {
 		problem.Exit, problem.Code, problem.Text = Interrupted, "interrupted", "interrupted"
 	case errors.As(err, &source):
 		problem.Code, problem.Text, problem.Remedy = string(source.Code), source.Text, source.Remedy
-		if source.Code == subject.ErrNoMergeBase {
+		if source.Code == subject.ErrNoDefaultBranch || source.Code == subject.ErrNoWorkTree {
 			problem.Exit = Usage
 		}
 	case errors.As(err, &setting):

@@ -86,6 +86,10 @@ func (c *calibrator) rounds(measured []int, need int, left float64) int {
 // with one look reaches a verdict, and the interval is unbounded.
 const minRounds = 6
 
+// minSampling is the share of a round that passes should have: starting slots is
+// not measuring.
+const minSampling = 0.9
+
 // optimalPasses balances the cost of starting a slot against that of a pass by
 // the ratio of the variance inside slots to that between them (Kalibera & Jones
 // 2013, "Rigorous benchmarking in reasonable time", eq. for optimal repetition).
@@ -93,10 +97,10 @@ func (c *calibrator) optimalPasses(i int) int {
 	p := c.cases[i].Pilot
 	pass := c.passCost(i)
 	start := float64(c.starts(i)) + float64(c.cases[i].Warmup)*pass
-	if p.Between <= 0 || p.Within <= 0 {
-		return minPasses * 3
+	n := minSampling / (1 - minSampling) * start / pass
+	if p.Between > 0 && p.Within > 0 {
+		n = math.Max(n, math.Sqrt(start/pass*p.Within/p.Between))
 	}
-	n := math.Sqrt(start / pass * p.Within / p.Between)
 	return max(minPasses, min(int(math.Ceil(n)), maxPasses))
 }
 
