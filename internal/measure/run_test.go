@@ -35,11 +35,8 @@ func TestSameIterations(t *testing.T) {
 	for _, m := range sink.counted() {
 		samples[m.Arm]++
 		want, value := int64(1000), map[result.Arm]float64{result.Base: 1000, result.Head: 700, result.PlantedOne: 1010, result.PlantedTwo: 1020}[m.Arm]
-		switch m.Arm {
-		case result.PlantedOne:
-			want = 1010
-		case result.PlantedTwo:
-			want = 1020
+		if m.Arm == result.PlantedOne || m.Arm == result.PlantedTwo {
+			want = int64(value)
 		}
 		if m.Iterations != want || math.Abs(m.Value-value) > 1e-6 || m.Unit != "ns/op" || m.Status != result.StatusOK || m.Procs != 1 {
 			t.Errorf("%s: %d iterations of %v %s, want %d of %v", m.Arm, m.Iterations, m.Value, m.Unit, want, value)

@@ -156,7 +156,7 @@ func (w *walker) folder(ctx context.Context, dir string, in *module) error {
 	if in != nil && in.ignores(dir) {
 		return nil
 	}
-	if err := w.unit(dir, entries, in); err != nil {
+	if err := w.unit(dir, in); err != nil {
 		return err
 	}
 	for _, entry := range entries {
@@ -172,22 +172,12 @@ func (w *walker) folder(ctx context.Context, dir string, in *module) error {
 }
 
 // unit adds the package of a folder when it declares a selected benchmark.
-func (w *walker) unit(dir string, entries []fs.DirEntry, in *module) error {
+func (w *walker) unit(dir string, in *module) error {
 	if in != nil && !w.wanted(in.importPath(dir), dir) {
 		return nil
 	}
-	mentioned := false
-	for _, entry := range entries {
-		if !mentioned && isTestFile(entry) {
-			data, err := fs.ReadFile(w.tree, path.Join(dir, entry.Name()))
-			if err != nil {
-				return err
-			}
-			mentioned = bytes.Contains(data, []byte("Benchmark"))
-		}
-	}
-	if !mentioned {
-		return nil
+	if mentioned, err := mentionsBenchmarks(w.tree, dir); err != nil || !mentioned {
+		return err
 	}
 	pkg, err := w.reader.tests(dir)
 	if err != nil {
@@ -223,6 +213,31 @@ func (w *walker) unit(dir string, entries []fs.DirEntry, in *module) error {
 	}
 	w.layout.Units = append(w.layout.Units, unit)
 	return nil
+}
+
+// mentionsBenchmarks says whether a test file of the folder holds the word: only
+// then is it worth parsing.
+func mentionsBenchmarks(tree fs.FS, dir string) (bool, error) {
+	entries, err := fs.ReadDir(tree, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("listing %s: %w", dir, err)
+	}
+	for _, entry := range entries {
+		if !isTestFile(entry) {
+			continue
+		}
+		data, err := fs.ReadFile(tree, path.Join(dir, entry.Name()))
+		if err != nil {
+			return false, err
+		}
+		if bytes.Contains(data, []byte("Benchmark")) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // LeftOut lists the test files of a unit's folder on the given tree that are

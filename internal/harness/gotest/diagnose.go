@@ -27,17 +27,18 @@ func complaints() []complaint {
 		{`cannot find (?:package|module providing package) "?([^\s":]+)"?`, "package %s"},
 		{`package (\S+) is not in (?:std|GOROOT)`, "package %s"},
 		{`module \S+ found(?: \([^)]*\))?, but does not contain package (\S+)`, "package %s"},
-		{`no matching versions for query|missing go\.sum entry for module providing package ([^\s;]+)`, "go.sum entry for package %s"},
-		{`missing go\.sum entry for go\.mod file|([^\s:]+@\S+): missing go\.sum entry`, "go.sum entry for %s"},
+		{`missing go\.sum entry for module providing package ([^\s;]+)`, "go.sum entry for package %s"},
+		{`([^\s:]+@[^\s:]+): missing go\.sum entry`, "go.sum entry for %s"},
 		{`no Go files in (\S+)`, "package in %s"},
 		{`build constraints exclude all Go files in (\S+)`, "package in %s for this system"},
 		{`(?:not enough|too many) arguments in call to (\S+)`, "%s with these parameters"},
 		{`assignment mismatch: .*? (\S+) returns? `, "%s with these results"},
 		{`(cannot use .+? as .+? (?:value )?in .+?)(?: \(|:|$)`, "%s"},
 		{`(import cycle not allowed(?: in test)?)`, "%s"},
+		{`requires (go1\.\d+) or later \(-lang was set to (go1\.\d+)`, "language level %s (go.mod says %s)"},
 		{`go(?:\.mod)?:? .*?requires go >= (\S+)`, "Go %s or later"},
 		{`pattern (\S+): no matching files found`, "embedded file %s"},
-		{`(go\.mod file not found|cannot find main module)`, "go.mod"},
+		{`(go\.mod file not found|cannot find main module)`, "go.mod (%s)"},
 	}
 }
 
@@ -60,11 +61,7 @@ func (Adapter) Diagnose(output string) []string {
 					groups = append(groups, "")
 				}
 			}
-			text := c.text
-			if regexp.MustCompile(`%s`).MatchString(text) {
-				text = fmt.Sprintf(text, groups...)
-			}
-			all = append(all, found{match[0], text})
+			all = append(all, found{match[0], fmt.Sprintf(c.text, groups...)})
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].at < all[j].at })

@@ -69,10 +69,11 @@ func TestGraftFiles(t *testing.T) {
 		"embedded": {files("x_test.go", "package m\n\nimport (\n\"embed\"\n\"testing\"\n)\n\n//go:embed one.txt \"two words.txt\" dir\n//go:embed all:every *.csv\nvar fs embed.FS\n\nfunc BenchmarkX(b *testing.B) {}\n",
 			"one.txt", "", "two words.txt", "", "dir/a", "", "dir/.hidden", "", "dir/sub/_h", "", "dir/sub/b", "", "every/.hidden", "", "t.csv", "", "not.txt", ""),
 			[]string{"embed dir/a", "embed dir/sub/b", "embed every/.hidden", "embed one.txt", "embed t.csv", "embed two words.txt", "test x_test.go"}},
-		"helpers": {files("x_test.go", outside("\"m/internal/testutil\"\n\"m/lib\"\n\"m/testused\"", ""),
+		"helpers": {files("x_test.go", outside("\"m/internal/testutil\"\n\"m/lib\"\n\"m/testused\"\n\"m/mock\"", ""),
+			"mock/m.go", "package mock\n", "mock/m_test.go", bench("mock", "BenchmarkMock"),
 			"internal/testutil/u.go", "package testutil\n\nimport _ \"m/internal/mockdb\"\n", "internal/testutil/u_test.go", "package testutil\n", "internal/mockdb/d.go", "package mockdb\n",
 			"lib/l.go", "package lib\n\nimport _ \"m/testused\"\n", "testused/t.go", "package testused\n"),
-			[]string{"support internal/mockdb/d.go", "support internal/testutil/u.go", "test x_test.go"}},
+			[]string{"support internal/mockdb/d.go", "support internal/testutil/u.go", "test mock/m_test.go", "test x_test.go"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -136,13 +137,21 @@ b_test.go:4:2: no required module provides package github.com/x/y; to add it:
 c_test.go:3:2: package m/internal/new is not in std (/usr/lib/go/src/m/internal/new)
 c_test.go:4:8: no required module provides package github.com/x/y; to add it:
 import cycle not allowed in test
+a_test.go:12:60: predeclared any requires go1.18 or later (-lang was set to go1.17; check go.mod)
+a_test.go:13:60: type parameter requires go1.18 or later (-lang was set to go1.17; check go.mod)
 d_test.go:9:12: pattern data/*.bin: no matching files found
 e.go:3:2: missing go.sum entry for module providing package golang.org/x/text/language; to add:
+go: example.org/d@v1.0.0: missing go.sum entry for go.mod file; to add it:
+f.go:3:8: module example.org/e@latest found (v1.0.0), but does not contain package example.org/e/sub
+go: go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)
+./g.go:7:4: x.hidden undefined (cannot refer to unexported field hidden)
+go: go.mod file not found in current directory or any parent directory; see 'go help modules'
 `
 	want := []string{"NewThing", "m.Hidden (*T has no Hidden)", "lib.Grown", "field Speed of Options",
 		"cannot use T{} (value of struct type T) as I value in variable declaration", "T does not implement I: method Run",
-		"Parse with these parameters", "package github.com/x/y", "package m/internal/new", "import cycle not allowed in test",
-		"embedded file data/*.bin", "go.sum entry for package golang.org/x/text/language"}
+		"Parse with these parameters", "package github.com/x/y", "package m/internal/new", "import cycle not allowed in test", "language level go1.18 (go.mod says go1.17)",
+		"embedded file data/*.bin", "go.sum entry for package golang.org/x/text/language",
+		"go.sum entry for example.org/d@v1.0.0", "package example.org/e/sub", "Go 1.99 or later", "x.hidden", "go.mod (go.mod file not found)"}
 	if got := (Adapter{}).Diagnose(output); !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

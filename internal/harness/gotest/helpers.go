@@ -21,9 +21,11 @@ type helperImport struct {
 
 // helpers adds the module's own packages that the harness imports, that only
 // test code imports, whose path says that they serve tests, and that differ
-// between the trees.
+// between the trees. A package with benchmarks of its own is no helper: it may
+// be what is measured.
 func (g *grafter) helpers(layout harness.Layout) error {
 	modules := map[string]*module{}
+	product := map[*module]map[string]bool{} // what non-test code imports
 	var queue []helperImport
 	seen := map[string]bool{}
 	push := func(m *module, importPaths []string) {
@@ -56,11 +58,18 @@ func (g *grafter) helpers(layout harness.Layout) error {
 		next := queue[0]
 		queue = queue[1:]
 		m := modules[next.module]
-		only, err := g.onlyTestsImport(m, m.importPath(next.dir))
+		if product[m] == nil {
+			imported, err := productImports(g.source, m)
+			if err != nil {
+				return err
+			}
+			product[m] = imported
+		}
+		measured, err := mentionsBenchmarks(g.source, next.dir)
 		if err != nil {
 			return err
 		}
-		if !only {
+		if measured || product[m][m.importPath(next.dir)] {
 			continue
 		}
 		files, err := packageFiles(g.source, next.dir)
@@ -135,12 +144,11 @@ func servesTests(dir string) bool {
 	return false
 }
 
-// onlyTestsImport says whether no code outside tests and other helper packages
-// of the module imports the package.
-func (g *grafter) onlyTestsImport(m *module, importPath string) (bool, error) {
-	only := true
-	quoted := []byte(`"` + importPath + `"`)
-	err := fs.WalkDir(g.source, m.dir, func(name string, entry fs.DirEntry, err error) error {
+// productImports lists what the code of a module imports that is neither a test
+// nor below a folder that serves tests.
+func productImports(tree fs.FS, m *module) (map[string]bool, error) {
+	imported := map[string]bool{}
+	err := fs.WalkDir(tree, m.dir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -154,25 +162,13 @@ func (g *grafter) onlyTestsImport(m *module, importPath string) (bool, error) {
 		if path.Ext(base) != ".go" || isTestFile(entry) {
 			return nil
 		}
-		data, err := fs.ReadFile(g.source, name)
-		if err != nil {
-			return err
+		paths, err := importsOf(tree, name)
+		for _, p := range paths {
+			imported[p] = true
 		}
-		if bytes.Contains(data, quoted) {
-			paths, err := importsOf(g.source, name)
-			if err != nil {
-				return err
-			}
-			for _, p := range paths {
-				if p == importPath {
-					only = false
-					return fs.SkipAll
-				}
-			}
-		}
-		return nil
+		return err
 	})
-	return only, err
+	return imported, err
 }
 
 // packageFiles lists the files of a package that go into its build.

@@ -1,0 +1,244 @@
+package cli_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs testdata/*.txtar, one file per behaviour of the command line.
+//
+// Commands they have besides the usual ones:
+//
+//	exits CODE program arg...   the program ends with that exit code
+//	commits DIR FOLDER...       DIR is a repository with one commit per folder,
+//	                            whose files it then has; tags are the folders' names
+//	hashes DIR FILE             writes mode, time and hash of everything below DIR
+//	json FILE PATH VALUE        the value at PATH, e.g. benchmarks:id=x.BenchmarkA:verdict
+//	samejson A B KEY...         two JSON files are equal but for these top-level keys
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	run(t, "testdata/*.txtar", nil)
+}
+
+// TestReal runs scripts on this machine with the real Go harness.
+func TestReal(t *testing.T) {
+	t.Parallel()
+	var env []string
+	for _, tool := range []string{"git", "go"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not on PATH", tool)
+		}
+	}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOTOOLCHAIN", "GOPROXY"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, name+"="+strings.TrimSpace(string(value)))
+	}
+	run(t, "testdata/real/*.txtar", append(env, "GOFLAGS=-mod=mod"))
+}
+
+func run(t *testing.T, pattern string, env []string) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not on PATH")
+	}
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts %s: %v, %v", pattern, files, err)
+	}
+	testscript.Run(t, testscript.Params{
+		Files: files, RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, "HOME="+e.WorkDir+"/home", "XDG_CACHE_HOME="+e.WorkDir+"/cache", "XDG_STATE_HOME="+e.WorkDir+"/state",
+				"RUNS="+e.WorkDir+"/state/assay/runs", "SIM_FAST=--rounds=8",
+				"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+				"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z",
+				"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
+			e.Vars = append(e.Vars, env...)
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "tmpfs" {
+				return canMount(), nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": exits, "commits": commits, "hashes": hashes, "json": jsonValue, "samejson": sameJSON,
+		},
+	})
+}
+
+// canMount says whether this user may mount a small file system.
+func canMount() bool {
+	dir, err := os.MkdirTemp("", "assay-mount-")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = os.Remove(dir) }()
+	if exec.Command("mount", "-t", "tmpfs", "-o", "size=64k", "assay-test", dir).Run() != nil {
+		return false
+	}
+	return exec.Command("umount", dir).Run() == nil
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE program arg...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code, status := 0, (*exec.ExitError)(nil)
+	if errors.As(err, &status) {
+		code, err = status.ExitCode(), nil
+	}
+	ts.Check(err)
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+func commits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: commits DIR FOLDER...")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	git := func(args ...string) { ts.Check(ts.Exec("git", append([]string{"-C", dir}, args...)...)) }
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
+		git("init", "--quiet", "--initial-branch=main")
+	}
+	for _, folder := range args[1:] {
+		entries, err := os.ReadDir(dir)
+		ts.Check(err)
+		for _, entry := range entries {
+			if entry.Name() != ".git" {
+				ts.Check(os.RemoveAll(filepath.Join(dir, entry.Name())))
+			}
+		}
+		ts.Check(os.CopyFS(dir, os.DirFS(ts.MkAbs(folder))))
+		git("add", "--all")
+		git("commit", "--quiet", "--allow-empty", "--message", "commit of "+folder)
+		git("tag", folder)
+	}
+}
+
+func hashes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: hashes DIR FILE")
+	}
+	root := ts.MkAbs(args[0])
+	var out strings.Builder
+	ts.Check(filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		content := ""
+		if info.Mode().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			content = fmt.Sprintf("%x", sha256.Sum256(data))
+		}
+		_, err = fmt.Fprintf(&out, "%v %v %s %s\n", info.Mode(), info.ModTime().UnixNano(), strings.TrimPrefix(path, root), content)
+		return err
+	}))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(out.String()), 0o644))
+}
+
+func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: json FILE PATH VALUE")
+	}
+	value, err := lookUp(decode(ts, args[0]), args[1])
+	ts.Check(err)
+	got, err := json.Marshal(value)
+	ts.Check(err)
+	text := string(got)
+	if s, ok := value.(string); ok {
+		text = s
+	}
+	if (text == args[2]) == neg {
+		ts.Fatalf("%s is %s", args[1], text)
+	}
+}
+
+func decode(ts *testscript.TestScript, file string) any {
+	decoder := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		ts.Fatalf("%s is no JSON: %v", file, err)
+	}
+	if decoder.More() {
+		ts.Fatalf("%s has more than one JSON value", file)
+	}
+	return value
+}
+
+// lookUp follows keys joined by ":". On a list a number is an index, # the length
+// and KEY=VALUE the first element that has it. A key that is absent is null.
+func lookUp(value any, path string) (any, error) {
+	for key := range strings.SplitSeq(path, ":") {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[key]
+		case []any:
+			name, want, search := strings.Cut(key, "=")
+			if search {
+				i := slices.IndexFunc(v, func(e any) bool { m, ok := e.(map[string]any); return ok && fmt.Sprint(m[name]) == want })
+				if i < 0 {
+					return nil, fmt.Errorf("nothing has %s", key)
+				}
+				value = v[i]
+				continue
+			}
+			if key == "#" {
+				return len(v), nil
+			}
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(v) {
+				return nil, fmt.Errorf("no element %s of %d", key, len(v))
+			}
+			value = v[i]
+		default:
+			return nil, fmt.Errorf("%s: nothing below %v", path, value)
+		}
+	}
+	return value, nil
+}
+
+func sameJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: samejson A B KEY...")
+	}
+	a, b := decode(ts, args[0]).(map[string]any), decode(ts, args[1]).(map[string]any)
+	for _, key := range args[2:] {
+		if a[key] == nil || b[key] == nil {
+			ts.Fatalf("no key %q", key)
+		}
+		delete(a, key)
+		delete(b, key)
+	}
+	if diff := cmp.Diff(a, b); diff != "" {
+		ts.Fatalf("%s and %s differ:\n%s", args[0], args[1], diff)
+	}
+}
