@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -89,8 +91,11 @@ func tagsOf(flags []string) []string {
 }
 
 func (o *opener) configuration() (config.Config, error) {
-	if o.settings.config != "" {
-		return config.Load(o.settings.config)
+	if file := o.settings.config; file != "" {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return config.Config{}, usage(fmt.Errorf("--config: there is no file %s", file))
+		}
+		return config.Load(file)
 	}
 	return config.Find(o.settings.dir)
 }
@@ -262,6 +267,9 @@ func (o *opener) arm(ctx context.Context, source build.Source, target build.Targ
 			o.out.grafts = append(o.out.grafts, grafted.Proof)
 			o.out.warnings = append(o.out.warnings, grafted.Proof.Warnings...)
 			o.out.patch = append(o.out.patch, grafted.Patch...)
+			for _, edit := range grafted.Proof.Edits {
+				o.out.config.Build.Flags = append(o.out.config.Build.Flags, edit.BuildFlags...)
+			}
 		}
 		own, err := o.find(ctx, o.out.adapter, target.Tree)
 		if err != nil {

@@ -158,11 +158,21 @@ func newRoot(env *Env) *cobra.Command {
 	root.PersistentFlags().BoolP("verbose", "v", false, "say what is being done")
 	root.PersistentFlags().String("color", "auto", "colour the output: auto, always or never")
 	for _, make := range []func(*Env) *cobra.Command{newAB, newDemo, newInit, newMachine, newPlan, newReport, newRuns} {
-		child := make(env)
-		child.Long = child.Long + "\n\n" + exitTable()
-		root.AddCommand(child)
+		root.AddCommand(make(env))
 	}
+	explainExits(root.Commands())
 	return root
+}
+
+// explainExits adds the table of exit codes to every command's help.
+func explainExits(commands []*cobra.Command) {
+	for _, command := range commands {
+		if command.Long == "" {
+			command.Long = command.Short
+		}
+		command.Long += "\n\n" + exitTable()
+		explainExits(command.Commands())
+	}
 }
 
 // notes says what a command does, on stderr.

@@ -28,6 +28,8 @@ import (
 //	hashes DIR FILE             writes mode, time and hash of everything below DIR
 //	json FILE PATH VALUE        the value at PATH, e.g. benchmarks:id=x.BenchmarkA:verdict
 //	samejson A B KEY...         two JSON files are equal but for these top-level keys
+//	ab CODE arg...              exits CODE assay ab --seed=7 --rounds=10 --budget=3s arg...
+//	mounted DIR arg...          mount arg... DIR, undone at the end
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	run(t, "testdata/*.txtar", nil)
@@ -64,7 +66,7 @@ func run(t *testing.T, pattern string, env []string) {
 		Files: files, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "HOME="+e.WorkDir+"/home", "XDG_CACHE_HOME="+e.WorkDir+"/cache", "XDG_STATE_HOME="+e.WorkDir+"/state",
-				"RUNS="+e.WorkDir+"/state/assay/runs", "SIM_FAST=--rounds=8",
+				"RUNS="+e.WorkDir+"/state/assay/runs", "RUN="+e.WorkDir+"/state/assay/runs/20260901T101500-0007",
 				"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 				"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z",
 				"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
@@ -78,7 +80,7 @@ func run(t *testing.T, pattern string, env []string) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "commits": commits, "hashes": hashes, "json": jsonValue, "samejson": sameJSON,
+			"exits": exits, "ab": ab, "mounted": mounted, "commits": commits, "hashes": hashes, "json": jsonValue, "samejson": sameJSON,
 		},
 	})
 }
@@ -109,6 +111,26 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
+}
+
+func ab(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: ab CODE arg...")
+	}
+	exits(ts, false, append([]string{args[0], "assay", "ab", "--seed=7", "--rounds=10", "--budget=3s"}, args[1:]...))
+}
+
+func mounted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: mounted DIR arg...")
+	}
+	dir := ts.MkAbs(args[0])
+	ts.Check(ts.Exec("mount", append(args[1:], dir)...))
+	ts.Defer(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			ts.Logf("unmounting %s: %v: %s", dir, err, out)
+		}
+	})
 }
 
 func commits(ts *testscript.TestScript, neg bool, args []string) {

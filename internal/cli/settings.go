@@ -97,7 +97,7 @@ func (s *settings) check(cmd *cobra.Command, env *Env, args []string) error {
 		return usage(fmt.Errorf("--min-effect: %w", err))
 	}
 	switch {
-	case s.alpha <= 0 || s.alpha >= 1:
+	case !(s.alpha > 0 && s.alpha < 1): // NaN fails both
 		return usage(fmt.Errorf("--alpha is a probability between 0 and 1, not %v", s.alpha))
 	case s.budget < 0:
 		return usage(fmt.Errorf("--budget is a duration like 90s, not %v", s.budget))

@@ -44,13 +44,8 @@ func blind(fact *result.PilotCase, samples []result.Measurement) {
 	}
 	fact.FastNS, fact.SlowNS = stats.Median(fast), stats.Median(slow)
 
-	base := perIteration(samples, result.Base)
-	head := perIteration(samples, result.Head)
-	fact.Collections = min(base.collections, head.collections)
-	fact.AllocBytes = max(base.bytes, head.bytes)
-
 	fact.Between, fact.Within = variances(pairRatios(samples, result.RuleNone, 0))
-	collects := max(base.collections, head.collections) > 0
+	collects := fact.Collections > 0 || slices.ContainsFunc(samples, func(m result.Measurement) bool { return m.Collections > 0 })
 	fact.Rules = nil
 	for _, rule := range result.Rules() {
 		if r, ok := tryRule(rule, samples, collects); ok {
@@ -81,25 +76,6 @@ func armValues(samples []result.Measurement, arm result.Arm) []float64 {
 		}
 	}
 	return out
-}
-
-type garbage struct{ collections, bytes float64 }
-
-// perIteration is an arm's garbage for one iteration.
-func perIteration(samples []result.Measurement, arm result.Arm) garbage {
-	var g garbage
-	iterations := 0.0
-	for _, m := range samples {
-		if m.Arm == arm {
-			g.collections += float64(m.Collections)
-			g.bytes += float64(m.AllocBytes)
-			iterations += float64(max(m.Iterations, 1))
-		}
-	}
-	if iterations == 0 {
-		return garbage{}
-	}
-	return garbage{g.collections / iterations, g.bytes / iterations}
 }
 
 // tryRule applies a rule to the pilot. Its spread is the interquartile range of

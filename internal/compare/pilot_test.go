@@ -47,7 +47,7 @@ func TestPilotSummary(t *testing.T) {
 	t.Parallel()
 	var r run
 	r.pilot(3, 24, switched)
-	facts := []result.PilotCase{{ID: "x", Iterations: 1000, StartNS: 7, Runnable: 2}, {ID: "unseen", SetupNS: 3}}
+	facts := []result.PilotCase{{ID: "x", Iterations: 1000, StartNS: 7, Runnable: 2, AllocBytes: 5}, {ID: "unseen", SetupNS: 3}}
 	summary := Pilot(&r.b, facts)
 	got := summary.Cases[0]
 	if got.StartNS != 7 || got.Runnable != 2 || got.Iterations != 1000 || summary.Cases[1].SetupNS != 3 || summary.Cases[1].Samples != 0 {
@@ -56,8 +56,8 @@ func TestPilotSummary(t *testing.T) {
 	if got.Samples != 3*24*2 || got.FastNS < 100 || got.FastNS > 106 || math.Abs(got.SlowNS-153) > 2 {
 		t.Errorf("fast %v, slow %v, samples %d", got.FastNS, got.SlowNS, got.Samples)
 	}
-	if got.AllocBytes != 48 || got.Collections != 0 {
-		t.Errorf("alloc %v, collections %v", got.AllocBytes, got.Collections)
+	if got.AllocBytes != 5 || got.Collections != 0 {
+		t.Errorf("the facts about garbage were replaced: alloc %v, collections %v", got.AllocBytes, got.Collections)
 	}
 	rules := byRule(got)
 	if rules[result.RuleNone].Kept != 72 || rules[result.RuleSwitches].Kept != 54 || rules[result.RuleSteal].Kept != 72 {
@@ -106,9 +106,6 @@ func TestPilotRulesThatMayNotBeUsed(t *testing.T) {
 	rules := byRule(got)
 	if _, ok := rules[result.RuleSwitches]; ok || len(rules) != 3 {
 		t.Errorf("a case that collects may use %+v", got.Rules)
-	}
-	if got.Collections != 0 {
-		t.Errorf("collections of the arm with fewer: %v", got.Collections)
 	}
 	var unread run
 	unread.pilot(2, 12, func(arm result.Arm, round, pass int) result.Measurement {

@@ -224,6 +224,7 @@ func (r *Run) Progress() (Progress, error) {
 			}
 		case result.Failure:
 			p.Failed = append(p.Failed, v)
+			p.LastSlot = max(p.LastSlot, v.Slot) // a slot that failed to start has no record of its own
 		case result.LookResult:
 			p.Looks = append(p.Looks, v)
 		case result.Slot:

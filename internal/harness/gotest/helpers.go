@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -59,7 +60,7 @@ func (g *grafter) helpers(layout harness.Layout) error {
 		queue = queue[1:]
 		m := modules[next.module]
 		if product[m] == nil {
-			imported, err := productImports(g.source, m)
+			imported, err := productImports(g.source, m, layout.Units)
 			if err != nil {
 				return err
 			}
@@ -145,8 +146,13 @@ func servesTests(dir string) bool {
 }
 
 // productImports lists what the code of a module imports that is neither a test
-// nor below a folder that serves tests.
-func productImports(tree fs.FS, m *module) (map[string]bool, error) {
+// nor below a folder that serves tests. Commands count in the units' own folders
+// only: no package that is measured elsewhere can import them.
+func productImports(tree fs.FS, m *module, units []harness.Unit) (map[string]bool, error) {
+	measured := map[string]bool{}
+	for _, unit := range units {
+		measured[unit.Dir] = true
+	}
 	imported := map[string]bool{}
 	err := fs.WalkDir(tree, m.dir, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -162,8 +168,11 @@ func productImports(tree fs.FS, m *module) (map[string]bool, error) {
 		if path.Ext(base) != ".go" || isTestFile(entry) {
 			return nil
 		}
-		paths, err := importsOf(tree, name)
-		for _, p := range paths {
+		file, err := importClause(tree, name)
+		if file == nil || (file.Name.Name == "main" && !measured[path.Dir(name)]) {
+			return err
+		}
+		for _, p := range imports(file) {
 			imported[p] = true
 		}
 		return err
@@ -214,13 +223,23 @@ func importsOf(tree fs.FS, name string) ([]string, error) {
 	if path.Ext(name) != ".go" {
 		return nil, nil
 	}
+	file, err := importClause(tree, name)
+	if file == nil {
+		return nil, err
+	}
+	return imports(file), nil
+}
+
+// importClause parses a Go file as far as its imports; nil if they do not parse
+// (Detect has warned of it and the build names it).
+func importClause(tree fs.FS, name string) (*ast.File, error) {
 	data, err := fs.ReadFile(tree, name)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), name, data, parser.ImportsOnly)
-	if file == nil || err != nil {
-		return nil, nil //nolint:nilerr // Detect has warned of it and the build names it
+	if err != nil {
+		return nil, nil //nolint:nilerr // said above
 	}
-	return imports(file), nil
+	return file, nil
 }
