@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
@@ -77,8 +78,8 @@ func Run(ctx context.Context, env Env) int {
 // fail tells the error in the form asked for and returns its exit code.
 func (e *Env) fail(command *cobra.Command, err error) Code {
 	problem := explain(err)
-	asJSON := false
-	if flag := command.Flags().Lookup("json"); flag != nil {
+	asJSON := slices.Contains(e.Args, "--json") // a wrong flag before it hides it from the parser
+	if flag := command.Flags().Lookup("json"); flag != nil && flag.Changed {
 		asJSON = flag.Value.String() == "true"
 	}
 	if problem.Told {
@@ -120,6 +121,14 @@ func (e *Env) folder(variable, fallback string) (string, error) {
 	return filepath.Join(home, fallback, "assay"), nil
 }
 
+// path makes a path of the command line absolute.
+func (e *Env) path(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(e.Dir, name)
+}
+
 func (e *Env) runsDir() (string, error) {
 	state, err := e.stateDir()
 	return filepath.Join(state, "runs"), err
@@ -146,7 +155,7 @@ func newRoot(env *Env) *cobra.Command {
 		Use:   "assay",
 		Short: "measure whether code got faster, and prove it",
 		Long: "assay compares two revisions of a repository: one byte-identical benchmark source on both, fresh processes\n" +
-			"interleaved in random order, an exact test, and a report that says what the numbers do and do not support.\n\n" + exitTable(),
+			"interleaved in random order, an exact test, and a report that says what the numbers do and do not support.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       env.Version,
@@ -160,18 +169,27 @@ func newRoot(env *Env) *cobra.Command {
 	for _, make := range []func(*Env) *cobra.Command{newAB, newDemo, newInit, newMachine, newPlan, newReport, newRuns} {
 		root.AddCommand(make(env))
 	}
-	explainExits(root.Commands())
+	complete(root)
 	return root
 }
 
-// explainExits adds the table of exit codes to every command's help.
-func explainExits(commands []*cobra.Command) {
-	for _, command := range commands {
-		if command.Long == "" {
-			command.Long = command.Short
+// complete gives a command and those below it what all of them have: the table
+// of exit codes in the help, and a usage error for a wrong argument.
+func complete(command *cobra.Command) {
+	if command.Long == "" {
+		command.Long = command.Short
+	}
+	command.Long += "\n\n" + exitTable()
+	if check := command.Args; check != nil {
+		command.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return usage(err)
+			}
+			return nil
 		}
-		command.Long += "\n\n" + exitTable()
-		explainExits(command.Commands())
+	}
+	for _, child := range command.Commands() {
+		complete(child)
 	}
 }
 

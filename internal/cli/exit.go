@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 
@@ -108,7 +109,7 @@ func explain(err error) *Problem {
 		return problem
 	}
 	problem = &Problem{Exit: Failed, Code: "failed", Text: err.Error(), Err: err}
-	source, setting := (*subject.Error)(nil), (*config.Error)(nil)
+	source, setting, program := (*subject.Error)(nil), (*config.Error)(nil), (*exec.Error)(nil)
 	switch {
 	case errors.Is(err, measure.ErrInterrupted), errors.Is(err, context.Canceled):
 		problem.Exit, problem.Code, problem.Text = Interrupted, "interrupted", "interrupted"
@@ -120,12 +121,13 @@ func explain(err error) *Problem {
 	case errors.As(err, &setting):
 		problem.Exit, problem.Code = Usage, "config"
 		problem.Remedy = "correct the file; `assay init` writes a commented example"
+	case errors.As(err, &program) && errors.Is(program, exec.ErrNotFound):
+		problem.Code, problem.Text = "no-"+program.Name, program.Name+" is not on PATH"
+		problem.Remedy = "install " + program.Name + ", or add its folder to PATH"
 	case errors.Is(err, syscall.ENOSPC):
 		problem.Code, problem.Remedy = "disk-full", "free some space and repeat the command (a started run goes on with --resume); `assay runs rm` removes old runs and trees"
 	case errors.Is(err, os.ErrPermission):
 		problem.Code, problem.Remedy = "permission", "make the folder writable, or name others with XDG_STATE_HOME, XDG_CACHE_HOME or --out"
-	case strings.HasPrefix(err.Error(), "unknown command"), strings.Contains(err.Error(), "arg(s)"):
-		problem.Exit, problem.Code, problem.Remedy = Usage, "usage", "see --help"
 	}
 	return problem
 }

@@ -26,10 +26,7 @@ func newInit(env *Env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.dir = env.Dir
 			if len(args) > 0 {
-				s.dir = filepath.Join(env.Dir, args[0])
-				if filepath.IsAbs(args[0]) {
-					s.dir = args[0]
-				}
+				s.dir = env.path(args[0])
 			}
 			path := filepath.Join(s.dir, config.Names()[0])
 			if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {

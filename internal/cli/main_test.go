@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -68,7 +69,7 @@ func simulated() int {
 		m := simulate.New(config)
 		return m, func() error {
 			if file := os.Getenv("SIM_TRACE"); file != "" {
-				return os.WriteFile(file, []byte(strings.Join(m.Trace(), "\n")+"\n"), 0o644)
+				return os.WriteFile(file, []byte(fmt.Sprintf("%s\nalive %d\n", strings.Join(m.Trace(), "\n"), m.Alive())), 0o644)
 			}
 			return nil
 		}

@@ -287,8 +287,8 @@ func (p *pipeline) create() (*store.Run, error) {
 			return nil, err
 		}
 		dir = filepath.Join(root, p.plan.ID)
-	} else if !filepath.IsAbs(dir) {
-		dir = filepath.Join(p.env.Dir, dir)
+	} else {
+		dir = p.env.path(dir)
 	}
 	if len(p.arms.patch) > 0 {
 		p.plan.Draft.Graft.Patch = store.PatchFile

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -22,6 +23,9 @@ func newReport(env *Env) *cobra.Command {
 			if asJSON {
 				format = "json"
 			}
+			if !slices.Contains([]string{"text", "markdown", "html", "json", "csv"}, format) {
+				return usage(fmt.Errorf("--format is text, markdown, html, json or csv, not %q", format))
+			}
 			color, err := env.useColor(cmd)
 			if err != nil {
 				return err
@@ -38,8 +42,6 @@ func newReport(env *Env) *cobra.Command {
 				return err
 			}
 			switch format {
-			case "text":
-				return a.print(env, false, color)
 			case "markdown":
 				return report.Markdown(env.Stdout, a.view)
 			case "html":
@@ -49,7 +51,7 @@ func newReport(env *Env) *cobra.Command {
 			case "csv":
 				return report.CSV(env.Stdout, a.view)
 			}
-			return usage(fmt.Errorf("--format is text, markdown, html, json or csv, not %q", format))
+			return a.print(env, false, color)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, html, json or csv")

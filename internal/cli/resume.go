@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"assay/internal/build"
@@ -58,6 +59,11 @@ func (p *pipeline) contradictions(run *store.Run) error {
 		return &Problem{Exit: Refused, Code: "contradicts-run", Text: fmt.Sprintf("run %s cannot go on: %s is %q, but the run has %q", run.Plan.ID, what, have, want),
 			Remedy: "start a new run, or undo the difference"}
 	}
+	if dir, out := p.settings.dir, p.settings.out; dir != p.env.Dir && !inside(run.Plan.Draft.Repository, dir) {
+		return refuse("DIR", dir, run.Plan.Draft.Repository)
+	} else if out != "" && p.env.path(out) != run.Dir {
+		return refuse("--out", p.env.path(out), run.Dir)
+	}
 	for _, given := range p.settings.given {
 		want := "not given"
 		if i := slices.IndexFunc(run.Plan.Draft.Options, func(s result.Setting) bool { return s.Key == given.Key }); i >= 0 {
@@ -86,6 +92,16 @@ func (p *pipeline) contradictions(run *store.Run) error {
 		}
 	}
 	return nil
+}
+
+// inside reports whether a folder is root or lies below it.
+func inside(root, dir string) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(root, real)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // adapterOf finds the adapter of a stored run.

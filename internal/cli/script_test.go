@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -29,6 +30,7 @@ import (
 //	json FILE PATH VALUE        the value at PATH, e.g. benchmarks:id=x.BenchmarkA:verdict
 //	samejson A B KEY...         two JSON files are equal but for these top-level keys
 //	ab CODE arg...              exits CODE assay ab --seed=7 --rounds=10 --budget=3s arg...
+//	appears PATTERN             waits until a file of that name exists
 //	mounted DIR arg...          mount arg... DIR, undone at the end
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -67,6 +69,7 @@ func run(t *testing.T, pattern string, env []string) {
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, "HOME="+e.WorkDir+"/home", "XDG_CACHE_HOME="+e.WorkDir+"/cache", "XDG_STATE_HOME="+e.WorkDir+"/state",
 				"RUNS="+e.WorkDir+"/state/assay/runs", "RUN="+e.WorkDir+"/state/assay/runs/20260901T101500-0007",
+				"BIN="+filepath.Dir(lookPath("assay")), "GIT="+lookPath("git"), "GO="+lookPath("go"),
 				"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 				"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z",
 				"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
@@ -80,9 +83,18 @@ func run(t *testing.T, pattern string, env []string) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "ab": ab, "mounted": mounted, "commits": commits, "hashes": hashes, "json": jsonValue, "samejson": sameJSON,
+			"exits": exits, "ab": ab, "appears": appears, "mounted": mounted, "commits": commits, "hashes": hashes, "json": jsonValue, "samejson": sameJSON,
 		},
 	})
+}
+
+// lookPath is where a program is, empty if nowhere.
+func lookPath(name string) string {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 // canMount says whether this user may mount a small file system.
@@ -118,6 +130,20 @@ func ab(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: ab CODE arg...")
 	}
 	exits(ts, false, append([]string{args[0], "assay", "ab", "--seed=7", "--rounds=10", "--budget=3s"}, args[1:]...))
+}
+
+func appears(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: appears PATTERN")
+	}
+	for range 6000 { // a minute; go test has its own limit
+		if found, err := filepath.Glob(ts.MkAbs(args[0])); err != nil || len(found) > 0 {
+			ts.Check(err)
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("%s never appeared", args[0])
 }
 
 func mounted(ts *testscript.TestScript, neg bool, args []string) {
@@ -216,7 +242,7 @@ func decode(ts *testscript.TestScript, file string) any {
 	return value
 }
 
-// lookUp follows keys joined by ":". On a list a number is an index, # the length
+// lookUp follows keys joined by ":". On a list a number is an index, len the length
 // and KEY=VALUE the first element that has it. A key that is absent is null.
 func lookUp(value any, path string) (any, error) {
 	for key := range strings.SplitSeq(path, ":") {
@@ -233,7 +259,7 @@ func lookUp(value any, path string) (any, error) {
 				value = v[i]
 				continue
 			}
-			if key == "#" {
+			if key == "len" {
 				return len(v), nil
 			}
 			i, err := strconv.Atoi(key)

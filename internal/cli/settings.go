@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -82,10 +81,7 @@ func notOfPlan() []string {
 func (s *settings) check(cmd *cobra.Command, env *Env, args []string) error {
 	s.dir = env.Dir
 	if len(args) > 0 {
-		s.dir = args[0]
-		if !filepath.IsAbs(s.dir) {
-			s.dir = filepath.Join(env.Dir, s.dir)
-		}
+		s.dir = env.path(args[0])
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if !slices.Contains(notOfPlan(), f.Name) {
@@ -110,6 +106,9 @@ func (s *settings) check(cmd *cobra.Command, env *Env, args []string) error {
 		if s.cpus, err = machine.ParseCPUList(s.cpu); err != nil {
 			return usage(fmt.Errorf("--cpu: %w", err))
 		}
+	}
+	if cmd.Flags().Changed("fail-on") && len(s.failOn) == 0 {
+		return usage(errors.New("--fail-on is empty: name verdicts, or none"))
 	}
 	s.failing, err = parseFailing(s.failOn)
 	return err

@@ -72,7 +72,7 @@ func (s *System) Launch(_ context.Context, cmd result.Command, place Placement) 
 			argv[0] = w.copy
 		}
 	}
-	env := append(os.Environ(), cmd.Env...)
+	env := environment(cmd.Env)
 	env = append(env, "PWD="+cmd.Dir, paddingVariable+"="+strings.Repeat("x", place.Padding))
 	process, err := s.launcher.Start(machine.Spec{Argv: argv, Dir: cmd.Dir, Env: env, CPUs: place.CPUs, Worker: true})
 	if err != nil {
@@ -81,6 +81,22 @@ func (s *System) Launch(_ context.Context, cmd result.Command, place Placement) 
 	w.process = process
 	w.replies = bufio.NewReaderSize(process.Replies, 1<<16)
 	return w, nil
+}
+
+// environment is the inherited environment with a command's variables on top.
+// KEY+=VALUE adds to a list of its own, as GODEBUG is.
+func environment(added []string) []string {
+	env := os.Environ()
+	for _, variable := range added {
+		if key, value, ok := strings.Cut(variable, "+="); ok && !strings.Contains(key, "=") {
+			if inherited := os.Getenv(key); inherited != "" {
+				value = inherited + "," + value
+			}
+			variable = key + "=" + value
+		}
+		env = append(env, variable)
+	}
+	return env
 }
 
 func copyFile(from, to string) (err error) {

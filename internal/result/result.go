@@ -73,7 +73,7 @@ type Setting struct {
 type Command struct {
 	Argv []string `json:"argv"`
 	Dir  string   `json:"dir,omitempty"` // working directory, absolute
-	Env  []string `json:"env,omitempty"` // KEY=VALUE added to the inherited environment
+	Env  []string `json:"env,omitempty"` // KEY=VALUE added to the inherited environment; KEY+=VALUE extends a comma-separated list (slots only)
 }
 
 // OverlayFile is a file that exists for the build alone and is never written

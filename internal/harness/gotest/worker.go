@@ -1,6 +1,8 @@
 package gotest
 
 import (
+	"time"
+
 	_ "embed"
 	"fmt"
 	"path"
@@ -25,6 +27,14 @@ const (
 // the module under test may ask for any; the library is the toolchain's and must
 // be that of Go 1.20 or later (testing.B.Elapsed).
 //
+// spin is how long a worker that has replied waits for the next request without
+// blocking in the kernel; freezing it takes 0.1 ms, or some on a busy machine.
+const spin = 10 * time.Millisecond
+
+// settleTries bounds the settling before a sample to 40 windows of 0.1 ms: the
+// monitor needs 1 ms and what its own interruptions cost.
+const settleTries = 40
+
 //go:embed worker.tmpl
 var workerSource string
 
@@ -41,7 +51,7 @@ func workerFile(recipe result.Recipe, name, clause string, benchmarks []string) 
 	var text strings.Builder
 	err = parsed.Execute(&text, map[string]any{
 		"Package": clause, "Test": test, "Benchmarks": benchmarks, "Unix": isUnix(runtime.GOOS),
-		"RequestFD": harness.WorkerRequests, "ReplyFD": harness.WorkerReplies, "Protocol": harness.WorkerProtocol,
+		"RequestFD": harness.WorkerRequests, "ReplyFD": harness.WorkerReplies, "Protocol": harness.WorkerProtocol, "SpinNS": spin.Nanoseconds(), "SettleTries": settleTries,
 		"OpList": harness.OpList, "OpRun": harness.OpRun, "OpProbe": harness.OpProbe,
 	})
 	if err != nil {
