@@ -189,6 +189,7 @@ func (g *slots) block(ctx context.Context, i int, state *slotState) error {
 	}
 	for n := range g.plan.Calibration.Cases[i].BlockSamples {
 		t := g.take(i, state)
+		t.lead = 0 // the sample before it left the caches as this one wants them
 		t.where.Pass, t.where.Position = n, state.record.Position
 		if _, err := g.sample(ctx, t, g.sink); err != nil {
 			return err

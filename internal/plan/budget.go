@@ -88,7 +88,7 @@ const minRounds = 6
 
 // minSampling is the share of a round that passes should have: starting slots is
 // not measuring.
-const minSampling = 0.9
+const minSampling = 0.95
 
 // optimalPasses balances the cost of starting a slot against that of a pass by
 // the ratio of the variance inside slots to that between them (Kalibera & Jones

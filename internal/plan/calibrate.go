@@ -11,12 +11,12 @@ import (
 // Bounds of the schedule, from measurement.md unless another source is named.
 const (
 	// sampleTarget is what a sample of the faster arm should take (2-5 ms).
-	sampleTarget = 4500 * time.Microsecond
+	sampleTarget = 5 * time.Millisecond
 	// lockstepLimit: where the slower arm's sample takes longer the case runs in blocks.
 	lockstepLimit = 100 * time.Millisecond
-	// leadTarget is the length of the untimed lead-in: it refills a 2 MiB cache
-	// at 10 GB/s twice (measured here: enough for the 4 MiB table of bench-bias).
-	leadTarget = 400 * time.Microsecond
+	// leadTarget is the length of the untimed lead-in of a lockstep sample: it
+	// refills a 2 MiB cache at 10 GB/s (enough for the 4 MiB table of bench-bias).
+	leadTarget = 300 * time.Microsecond
 	// collectWithin: a case whose allocation would start a collection within this
 	// time counts as collecting.
 	collectWithin = time.Second
@@ -38,7 +38,7 @@ const (
 	minPasses = 6
 	maxPasses = 400
 	// warmups are the discarded samples at the start of every slot.
-	warmups = 2
+	warmups = 1
 	// maxRounds is the largest number of rounds whose p is computed exactly
 	// (statistics.md).
 	maxRounds = 36
