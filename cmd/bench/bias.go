@@ -15,21 +15,22 @@ import (
 
 // plant is one pair of programs of which the truth is known from long blocks.
 type plant struct {
-	name  string
-	what  string
-	cores string // of the truth's processes; empty: all
-	equal bool   // the means are equal: neither sign is right
+	name   string
+	what   string
+	cores  string // of the truth's processes; empty: all
+	equal  bool   // the means are equal: neither sign is right
+	budget string
 }
 
 func plants() []plant {
 	return []plant{
-		{name: "garbage", what: "base allocates over a live heap, head computes", cores: "1"},
-		{name: "background", what: "head has a goroutine that works now and then", cores: "1"},
-		{name: "caches", what: "head's table has 4 MiB, base's 256 KiB", cores: "1"},
-		{name: "parallel", what: "a mutex against a sharded counter under RunParallel"},
-		{name: "speedup", what: "head does a twentieth of the work", cores: "1"},
-		{name: "shapes", what: "equal means, a quarter of base's samples cost double", cores: "1", equal: true},
-		{name: "bimodal", what: "equal means, base's processes are fast or slow", cores: "1", equal: true},
+		{name: "garbage", what: "base allocates over a live heap, head computes", cores: "1", budget: "60s"},
+		{name: "background", what: "head has a goroutine that works now and then", cores: "1", budget: "20s"},
+		{name: "caches", what: "head's table has 4 MiB, base's 256 KiB", cores: "1", budget: "20s"},
+		{name: "parallel", what: "a mutex against a sharded counter under RunParallel", budget: "20s"},
+		{name: "speedup", what: "head does a twentieth of the work", cores: "1", budget: "20s"},
+		{name: "shapes", what: "equal means, a quarter of base's samples cost double", cores: "1", equal: true, budget: "20s"},
+		{name: "bimodal", what: "equal means, base's processes are fast or slow", cores: "1", equal: true, budget: "20s"},
 	}
 }
 
@@ -86,7 +87,7 @@ func (p plant) run(ctx context.Context, o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	file, err := ab(ctx, o, repository, filepath.Join(dir, "run"), "--base", "HEAD~1", "--head", "HEAD", "--budget", "20s", "--fail-on", "none")
+	file, err := ab(ctx, o, repository, filepath.Join(dir, "run"), "--base", "HEAD~1", "--head", "HEAD", "--budget", p.budget, "--fail-on", "none")
 	if err != nil {
 		return false, err
 	}

@@ -91,10 +91,10 @@ func resolution(ctx context.Context, o options) error {
 				if err != nil {
 					return fmt.Errorf("%s of %s: %w", m.name, benchmark, err)
 				}
+				fmt.Fprintf(os.Stderr, "%d %s %s %+.2f %% in %.1f s\n", trial+1, benchmark, m.name, 100*estimate, time.Since(began).Seconds())
 				all = append(all, outcome{m.name, benchmark, estimate, time.Since(began)})
 			}
 		}
-		fmt.Fprintf(os.Stderr, "trial %d of %d\n", trial+1, o.trials)
 	}
 	return printResolution(all)
 }

@@ -101,7 +101,7 @@ func (c *calibrator) optimalPasses(i int) int {
 	if p.Between > 0 && p.Within > 0 {
 		n = math.Max(n, math.Sqrt(start/pass*p.Within/p.Between))
 	}
-	return max(minPasses, min(int(math.Ceil(n)), maxPasses))
+	return max(c.fewest(i), min(int(math.Ceil(n)), maxPasses))
 }
 
 // arms is the number of arms of a case.
@@ -145,10 +145,16 @@ func samplesIn(sample float64) int {
 	return max(int(math.Ceil(float64(blockTime)/math.Max(sample, 1))), minBlock)
 }
 
-// fewest is the fewest passes, or samples of a block, of a round of a case.
+// fewest is the fewest passes, or samples of a block, of a round of a case. A
+// case that collects is judged on totals: where its samples are long, rounds are
+// worth more than passes.
 func (c *calibrator) fewest(i int) int {
 	if c.cases[i].Schedule == result.Blocks {
 		return samplesIn(c.passCost(i) / float64(c.arms(i)))
+	}
+	if c.cases[i].Kind == result.Collecting {
+		long := float64(collectingTarget) * minPasses * float64(c.arms(i))
+		return max(1, min(minPasses, int(long/math.Max(c.passCost(i), 1))))
 	}
 	return minPasses
 }

@@ -193,6 +193,10 @@ func (c *calibrator) casePlan(info result.Case) result.CasePlan {
 	wall := float64(p.Iterations)*pilot.SlowNS + float64(pilot.SetupNS)
 	p.TimeoutNS = max(int64(hangMinimum), int64(hangFactor*wall))
 	p.Warnings = append(p.Warnings, sizeWarnings(pilot)...)
+	if cycles := float64(p.Iterations) * pilot.Collections; p.Kind == result.Collecting && pilot.Collections > 0 && cycles < minCollections {
+		p.Warnings = append(p.Warnings, result.Warning{Code: "few-collections",
+			Text: fmt.Sprintf("a sample of %v holds %.1f collections, fewer than the %d that make a steady state", collectingLimit, cycles, minCollections)})
+	}
 	return p
 }
 
