@@ -29,6 +29,8 @@ const (
 	cyclesTime = 80 * time.Millisecond
 	// doubleLimit: N against 2N is only tried where it is cheap.
 	doubleLimit = 50 * time.Millisecond
+	// longSample: where a sample takes longer, fewer pilot passes must do.
+	longSample = 10 * time.Millisecond
 )
 
 // Pilot measures every case label-blind: what an iteration and a start cost,
@@ -124,7 +126,7 @@ func (p *pilot) run(ctx context.Context, rounds int) error {
 	}
 	sample := time.Duration(float64(p.size.Iterations) * p.facts.SlowNS)
 	passes := pilotPasses
-	if sample > doubleLimit {
+	if sample > longSample {
 		rounds, passes = min(rounds, 2), 3
 	}
 	for round := range rounds {
@@ -295,7 +297,7 @@ func (p *pilot) cycles(ctx context.Context) error {
 // double compares the cost of an iteration in samples of N and of 2N.
 func (p *pilot) double(ctx context.Context) error {
 	n := p.size.Iterations
-	if time.Duration(float64(n)*p.facts.SlowNS) > doubleLimit || n < 2 {
+	if time.Duration(float64(n)*p.facts.SlowNS) > doubleLimit || n < 2 || p.size.Kind == result.Collecting {
 		return nil
 	}
 	const tries = 5 // the fastest of five is undisturbed even where half are not

@@ -25,7 +25,11 @@ const (
 	firstCollection = 4 << 20
 	// minCollections per sample in the arm with fewer.
 	minCollections = 5
-	// collectingTarget and collectingLimit bound a collecting sample (50-500 ms).
+	// collectingLeast and collectingLimit bound a sample of a case that was seen to
+	// collect: five cycles (measurement.md: typically 50-500 ms) can be shorter where
+	// it allocates fast, and shorter samples cancel more drift. collectingTarget is
+	// the sample where no collection was seen.
+	collectingLeast  = 20 * time.Millisecond
 	collectingTarget = 50 * time.Millisecond
 	collectingLimit  = 500 * time.Millisecond
 	// slowestSample bounds the slower arm's sample where the faster one would
@@ -108,7 +112,7 @@ func Size(c result.PilotCase) Sampling {
 		s.Kind = result.Collecting
 		target = float64(collectingTarget)
 		if c.Collections > 0 {
-			target = math.Max(target, minCollections/c.Collections*1.2*fast)
+			target = math.Max(float64(collectingLeast), minCollections/c.Collections*1.2*fast)
 		}
 		target = math.Min(target, float64(collectingLimit))
 	}

@@ -28,7 +28,7 @@ func TestSize(t *testing.T) {
 		"one iteration of 3 ms":     {result.PilotCase{FastNS: 3 * ms, SlowNS: 3 * ms}, result.Steady, result.Lockstep, [2]time.Duration{3 * ms, 3 * ms}, [2]time.Duration{}},
 		"slower arm above 100 ms":   {result.PilotCase{FastNS: 100, SlowNS: 3000}, result.Steady, result.Blocks, [2]time.Duration{2 * ms, 5 * ms}, [2]time.Duration{0.3 * ms, 0.5 * ms}},
 		"both above 100 ms":         {result.PilotCase{FastNS: 150 * ms, SlowNS: 160 * ms}, result.Steady, result.Blocks, [2]time.Duration{150 * ms, 150 * ms}, [2]time.Duration{}},
-		"collects every 64 KiB":     {result.PilotCase{FastNS: 1000, SlowNS: 1200, AllocBytes: 1024, Collections: 1.0 / 4096}, result.Collecting, result.Lockstep, [2]time.Duration{50 * ms, 50 * ms}, [2]time.Duration{}},
+		"collects every 4 MiB":      {result.PilotCase{FastNS: 1000, SlowNS: 1200, AllocBytes: 1024, Collections: 1.0 / 4096}, result.Collecting, result.Lockstep, [2]time.Duration{24 * ms, 25 * ms}, [2]time.Duration{}},
 		"collects once in 20 ms":    {result.PilotCase{FastNS: 1000, SlowNS: 1000, AllocBytes: 210, Collections: 1.0 / 20_000}, result.Collecting, result.Lockstep, [2]time.Duration{100 * ms, 130 * ms}, [2]time.Duration{}},
 		"collects once in a second": {result.PilotCase{FastNS: 1000, SlowNS: 1000, AllocBytes: 5, Collections: 1e-6}, result.Collecting, result.Lockstep, [2]time.Duration{500 * ms, 500 * ms}, [2]time.Duration{}},
 		"one arm alone collects":    {result.PilotCase{FastNS: 500, SlowNS: 3000, AllocBytes: 2048}, result.Collecting, result.Lockstep, [2]time.Duration{50 * ms, 50 * ms}, [2]time.Duration{}},
