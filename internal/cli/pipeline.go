@@ -94,7 +94,57 @@ func (p *pipeline) build(ctx context.Context) ([]result.Artifact, error) {
 		}
 		artifacts = append(artifacts, artifact)
 	}
-	return artifacts, p.noBuild(artifacts)
+	if err := p.noBuild(artifacts); err != nil {
+		return nil, err
+	}
+	return artifacts, p.sameSettings(artifacts)
+}
+
+// sameSettings refuses arms whose effective settings, read back from the
+// binaries, differ from each other or from the plan. What the default GODEBUG
+// follows is the go line of go.mod, which is part of the change: that is a note.
+func (p *pipeline) sameSettings(artifacts []result.Artifact) error {
+	for _, base := range artifacts {
+		i := slices.IndexFunc(artifacts, func(a result.Artifact) bool { return a.Package == base.Package && a.Arm == result.Head })
+		if base.Arm != result.Base || base.Failure != nil || i < 0 || artifacts[i].Failure != nil {
+			continue
+		}
+		for _, d := range differing(base.Settings, artifacts[i].Settings) {
+			text := fmt.Sprintf("%s is built with %s=%q on base and %q on head", base.Package, d.key, d.base, d.head)
+			if d.key == "DefaultGODEBUG" {
+				p.plan.Draft.Warnings = append(p.plan.Draft.Warnings, result.Warning{Code: "settings-differ", Text: text + ": the go lines of the arms' go.mod differ"})
+				continue
+			}
+			return &Problem{Exit: Refused, Code: "settings-differ", Text: text, Remedy: "give both arms the same settings under build: in assay.yaml"}
+		}
+	}
+	return nil
+}
+
+// difference is one setting that two binaries do not share.
+type difference struct{ key, base, head string }
+
+// differing compares settings read back from two binaries.
+func differing(base, head []result.Setting) []difference {
+	values := map[string][2]string{}
+	var keys []string
+	for side, list := range [][]result.Setting{base, head} {
+		for _, s := range list {
+			v, known := values[s.Key]
+			if !known {
+				keys = append(keys, s.Key)
+			}
+			v[side] = s.Value
+			values[s.Key] = v
+		}
+	}
+	var out []difference
+	for _, key := range keys {
+		if v := values[key]; v[0] != v[1] {
+			out = append(out, difference{key, v[0], v[1]})
+		}
+	}
+	return out
 }
 
 func treeOf(draft result.Draft, arm result.Arm) string {

@@ -34,7 +34,7 @@ import (
 //	mounted DIR arg...          mount arg... DIR, undone at the end
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	run(t, "testdata/*.txtar", nil)
+	run(t, "testdata/*.txtar", inMemory)
 }
 
 // TestReal runs scripts on this machine with the real Go harness.
@@ -53,10 +53,29 @@ func TestReal(t *testing.T) {
 		}
 		env = append(env, name+"="+strings.TrimSpace(string(value)))
 	}
-	run(t, "testdata/real/*.txtar", append(env, "GOFLAGS=-mod=mod"))
+	run(t, "testdata/real/*.txtar", func(e *testscript.Env) error {
+		e.Vars = append(e.Vars, append(env, "GOFLAGS=-mod=mod")...)
+		return nil
+	})
 }
 
-func run(t *testing.T, pattern string, env []string) {
+// inMemory puts assay's folders where a sync costs nothing: a simulated run
+// measures for a minute in a fraction of a second and syncs as often.
+func inMemory(e *testscript.Env) error {
+	dir, err := os.MkdirTemp("/dev/shm", "assay-test-")
+	if err != nil {
+		return nil // then they are on the disk
+	}
+	e.Defer(func() { _ = os.RemoveAll(dir) })
+	for _, name := range []string{"cache", "state"} {
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, name), 0o755), os.Symlink(filepath.Join(dir, name), filepath.Join(e.WorkDir, name))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func run(t *testing.T, pattern string, setup func(*testscript.Env) error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not on PATH")
 	}
@@ -73,8 +92,7 @@ func run(t *testing.T, pattern string, env []string) {
 				"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 				"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z",
 				"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z")
-			e.Vars = append(e.Vars, env...)
-			return nil
+			return setup(e)
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "tmpfs" {

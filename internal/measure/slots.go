@@ -137,7 +137,8 @@ func (g *slots) passes(ctx context.Context, i int, byArm map[result.Arm]*slotSta
 	c := g.plan.Calibration.Cases[i]
 	for pass := range c.Passes {
 		dirty := false
-		for position, arm := range plan.PassOrder(g.plan.Draft.Seed, g.round, c.ID, pass, g.arms) {
+		arms := plan.PassArms(g.plan.Draft, pass, g.arms)
+		for position, arm := range plan.PassOrder(g.plan.Draft.Seed, g.round, c.ID, pass, arms) {
 			t := g.take(i, byArm[arm])
 			t.where.Pass, t.where.Position = pass, position
 			values, err := g.sample(ctx, t, g.sink)

@@ -78,7 +78,7 @@ func (c *calibrator) rounds(measured []int, need int, left float64) int {
 		best += c.meanCost(i, c.optimalPasses(i))
 	}
 	most := int(left / fewest)
-	wanted := max(total(need)+1, comfortRounds, int(left/best))
+	wanted := max(total(need)+spareRounds, int(left/best))
 	return max(min(wanted, most, max(total(need)+1, maxRounds)), minRounds)
 }
 
@@ -130,14 +130,21 @@ func (c *calibrator) sharers(i int) int {
 func (c *calibrator) passCost(i int) float64 {
 	p := c.cases[i]
 	sample := float64(p.Iterations+p.Lead)*(p.Pilot.FastNS+p.Pilot.SlowNS)/2 + float64(p.Pilot.OverheadNS)
-	return sample * float64(c.arms(i))
+	return sample * c.weight(i)
+}
+
+// weight is the mean number of arms in a pass of a case: the planted ones take
+// part in some passes only.
+func (c *calibrator) weight(i int) float64 {
+	built := float64(len(CaseArms(c.draft, false)))
+	return built + (float64(c.arms(i))-built)/PlantedEvery
 }
 
 // blockSamples is the number of samples of one arm in a block round of a
 // lockstep case.
 func (c *calibrator) blockSamples(i int) int {
 	p := c.cases[i]
-	return samplesIn(float64(p.Iterations)*p.Pilot.FastNS + float64(p.Pilot.OverheadNS))
+	return samplesIn(float64(p.Iterations) * p.Pilot.FastNS)
 }
 
 // samplesIn is how many samples of a length in ns make a block.
@@ -150,7 +157,7 @@ func samplesIn(sample float64) int {
 // worth more than passes.
 func (c *calibrator) fewest(i int) int {
 	if c.cases[i].Schedule == result.Blocks {
-		return samplesIn(c.passCost(i) / float64(c.arms(i)))
+		return c.blockSamples(i)
 	}
 	if c.cases[i].Kind == result.Collecting {
 		long := float64(collectingTarget) * minPasses * float64(c.arms(i))
@@ -175,7 +182,7 @@ func (c *calibrator) meanCost(i, passes int) float64 {
 		return round(passes)
 	}
 	// The planted arms stay out of the blocks.
-	built := float64(len(CaseArms(c.draft, false))) / float64(c.arms(i))
+	built := float64(len(CaseArms(c.draft, false))) / c.weight(i)
 	return (round(passes)*(BlockEvery-1) + round(c.blockSamples(i))*built) / BlockEvery
 }
 

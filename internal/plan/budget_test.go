@@ -48,7 +48,7 @@ func TestCalibrateOrdinary(t *testing.T) {
 	if cal.BudgetNS != int64(time.Minute) || len(cal.Warnings) != 0 {
 		t.Errorf("budget %v, warnings %v", time.Duration(cal.BudgetNS), cal.Warnings)
 	}
-	if cal.Rounds < comfortRounds || cal.Rounds > maxRounds {
+	if cal.Rounds < total(RoundsNeeded(4, 1, draft.Alpha))+spareRounds || cal.Rounds > maxRounds {
 		t.Errorf("%d rounds", cal.Rounds)
 	}
 	if len(cal.Looks) != 1 || cal.Looks[0] != (result.Look{AfterRound: cal.Rounds, Level: 0.05}) {

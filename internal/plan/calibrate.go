@@ -37,7 +37,7 @@ const (
 	// for minutes of the other.
 	slowestSample = time.Second
 	// blockTime per arm in a round of blocks, before the first fifth is dropped.
-	blockTime = 250 * time.Millisecond
+	blockTime = 200 * time.Millisecond
 	// minPasses of a lockstep round: a round with fewer clean ones keeps all.
 	minPasses = 6
 	maxPasses = 400
@@ -46,9 +46,9 @@ const (
 	// maxRounds is the largest number of rounds whose p is computed exactly
 	// (statistics.md).
 	maxRounds = 36
-	// comfortRounds is where small families start: 12 lockstep rounds give the
-	// interval room for one outlier round.
-	comfortRounds = 16
+	// spareRounds above the fewest with which the family can reach a verdict: one
+	// round that goes the other way must not decide.
+	spareRounds = 3
 	// hangFactor times the expected wall time of a sample, but at least
 	// hangMinimum, is when a slot counts as hung.
 	hangFactor  = 20

@@ -3,6 +3,7 @@ package plan
 import (
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"assay/internal/result"
@@ -97,6 +98,18 @@ func ScheduleOf(c result.CasePlan, r int) result.Schedule {
 // SlotOrder is the order in which the slots of a group start in round r.
 func SlotOrder(seed uint64, r int, id result.CaseID, arms []result.Arm) []result.Arm {
 	return Shuffle(arms, seed, "slots", strconv.Itoa(r), string(id))
+}
+
+// PlantedEvery is the share of passes that the planted arms take part in: the
+// positive control may not cost the case it sits on half of its time.
+const PlantedEvery = 4
+
+// PassArms are the arms of one pass.
+func PassArms(draft result.Draft, pass int, arms []result.Arm) []result.Arm {
+	if pass%PlantedEvery == 0 {
+		return arms
+	}
+	return slices.DeleteFunc(slices.Clone(arms), func(arm result.Arm) bool { return Scale(draft, arm) != 1 })
 }
 
 // PassOrder is the order of the arms in one pass.
