@@ -24,7 +24,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"assay":      func() { os.Exit(simulated()) },
-		"assay-real": func() { os.Exit(real()) },
+		"assay-real": func() { os.Exit(onThisMachine()) },
 	})
 }
 
@@ -36,7 +36,7 @@ func world() cli.Env {
 	return cli.Env{Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Dir: dir, Now: time.Now, Version: "test", Args: os.Args[1:]}
 }
 
-func real() int {
+func onThisMachine() int {
 	env := world()
 	env.Launch = func(scratch string) (measure.Machine, func() error) {
 		system := measure.NewSystem(scratch)

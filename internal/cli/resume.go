@@ -96,11 +96,11 @@ func (p *pipeline) contradictions(run *store.Run) error {
 
 // inside reports whether a folder is root or lies below it.
 func inside(root, dir string) bool {
-	real, err := filepath.EvalSymlinks(dir)
+	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return false
 	}
-	rel, err := filepath.Rel(root, real)
+	rel, err := filepath.Rel(root, resolved)
 	return err == nil && filepath.IsLocal(rel)
 }
 

@@ -157,7 +157,7 @@ func (b *Builder) doubts(plan result.Plan, l levels, planted []Planted) []result
 	for _, p := range planted {
 		if !p.Found {
 			out = append(out, result.Warning{Code: warnPlanted, Text: fmt.Sprintf(
-				"the planted change of %.0f %% in %s was not found: this run does not see changes of that size", 100*p.True, p.ID)})
+				"the planted change of %.0f %% in %s was not found: this run does not see changes of that size", 100*p.True, titleOf(plan, p.ID))})
 		}
 	}
 	for _, id := range b.unplanned(plan) {
@@ -297,4 +297,14 @@ func summarise(rows []Comparison) Summary {
 		}
 	}
 	return s
+}
+
+// titleOf is what tables call a case.
+func titleOf(plan result.Plan, id result.CaseID) string {
+	for _, c := range plan.Expansion.Cases {
+		if c.ID == id && c.Title != "" {
+			return c.Title
+		}
+	}
+	return string(id)
 }

@@ -127,7 +127,7 @@ func (p *pilot) run(ctx context.Context, rounds int) error {
 	sample := time.Duration(float64(p.size.Iterations) * p.facts.SlowNS)
 	passes := pilotPasses
 	if sample > longSample {
-		rounds, passes = min(rounds, 2), 3
+		rounds, passes = min(rounds, 2), 2
 	}
 	for round := range rounds {
 		if round > 0 {

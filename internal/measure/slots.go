@@ -89,6 +89,9 @@ func (g *slots) warmup(ctx context.Context, i int, state *slotState) error {
 	for n := range g.plan.Calibration.Cases[i].Warmup {
 		t := g.take(i, state)
 		t.where.Warmup, t.where.Pass = true, n
+		if g.plan.Calibration.Cases[i].Kind == result.Collecting {
+			t.iterations = max(1, t.iterations/plan.CollectingWarmup)
+		}
 		if _, err := g.sample(ctx, t, g.sink); err != nil {
 			return err
 		}

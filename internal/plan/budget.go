@@ -96,12 +96,24 @@ const minSampling = 0.95
 func (c *calibrator) optimalPasses(i int) int {
 	p := c.cases[i].Pilot
 	pass := c.passCost(i)
-	start := float64(c.starts(i)) + float64(c.cases[i].Warmup)*pass
+	start := float64(c.starts(i)) + c.warmups(i)*pass
 	n := minSampling / (1 - minSampling) * start / pass
+	if c.cases[i].Kind == result.Collecting {
+		n = float64(c.fewest(i))
+	}
 	if p.Between > 0 && p.Within > 0 {
 		n = math.Max(n, math.Sqrt(start/pass*p.Within/p.Between))
 	}
 	return max(c.fewest(i), min(int(math.Ceil(n)), maxPasses))
+}
+
+// warmups is what warming up a case's slots costs, in passes.
+func (c *calibrator) warmups(i int) float64 {
+	n := float64(c.cases[i].Warmup)
+	if c.cases[i].Kind == result.Collecting {
+		n /= CollectingWarmup
+	}
+	return n
 }
 
 // arms is the number of arms of a case.
@@ -153,15 +165,14 @@ func samplesIn(sample float64) int {
 }
 
 // fewest is the fewest passes, or samples of a block, of a round of a case. A
-// case that collects is judged on totals: where its samples are long, rounds are
-// worth more than passes.
+// case that collects is judged on totals, which one disturbed sample spoils for
+// its round: many rounds of few passes confine it.
 func (c *calibrator) fewest(i int) int {
 	if c.cases[i].Schedule == result.Blocks {
 		return c.blockSamples(i)
 	}
 	if c.cases[i].Kind == result.Collecting {
-		long := float64(collectingTarget) * minPasses * float64(c.arms(i))
-		return max(1, min(minPasses, int(long/math.Max(c.passCost(i), 1))))
+		return max(1, min(minPasses, int(float64(collectingRound)/math.Max(c.passCost(i), 1))))
 	}
 	return minPasses
 }
@@ -176,7 +187,7 @@ const minBlock = 3
 func (c *calibrator) meanCost(i, passes int) float64 {
 	p := c.cases[i]
 	round := func(samples int) float64 {
-		return float64(c.starts(i)) + float64(p.Warmup+samples)*c.passCost(i)
+		return float64(c.starts(i)) + (c.warmups(i)+float64(samples))*c.passCost(i)
 	}
 	if p.BlockPhase < 0 {
 		return round(passes)

@@ -100,6 +100,10 @@ func SlotOrder(seed uint64, r int, id result.CaseID, arms []result.Arm) []result
 	return Shuffle(arms, seed, "slots", strconv.Itoa(r), string(id))
 }
 
+// CollectingWarmup is the part of a sample's iterations that warms a slot up
+// where samples are long: a case that collects needs pages and code, not cycles.
+const CollectingWarmup = 5
+
 // PlantedEvery is the share of passes that the planted arms take part in: the
 // positive control may not cost the case it sits on half of its time.
 const PlantedEvery = 4
