@@ -110,7 +110,7 @@ func printResolution(all []outcome) error {
 		}
 		return errs, wall
 	}
-	fmt.Printf("identical arms, %d trials; root mean square error of head/base - 1\n", len(all)/len(methods()))
+	fmt.Printf("identical arms, %d trials of each method; root mean square error of head/base - 1\n", len(all)/len(methods()))
 	fmt.Printf("%-10s %10s %12s %12s\n", "benchmark", "assay", "sequential", "interleaved")
 	for _, benchmark := range append(resolutionBenchmarks(), "") {
 		name := benchmark

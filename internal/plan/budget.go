@@ -99,7 +99,7 @@ func (c *calibrator) optimalPasses(i int) int {
 	start := float64(c.starts(i)) + c.warmups(i)*pass
 	n := minSampling / (1 - minSampling) * start / pass
 	if c.cases[i].Kind == result.Collecting {
-		n = float64(c.fewest(i))
+		n = math.Min(minPasses, float64(collectingRound)/math.Max(pass, 1))
 	}
 	if p.Between > 0 && p.Within > 0 {
 		n = math.Max(n, math.Sqrt(start/pass*p.Within/p.Between))
@@ -172,7 +172,7 @@ func (c *calibrator) fewest(i int) int {
 		return c.blockSamples(i)
 	}
 	if c.cases[i].Kind == result.Collecting {
-		return max(1, min(minPasses, int(float64(collectingRound)/math.Max(c.passCost(i), 1))))
+		return 1
 	}
 	return minPasses
 }
