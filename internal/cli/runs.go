@@ -90,6 +90,7 @@ func listRuns(env *Env) ([]runRow, error) {
 				row.Base = arm.Revision.Commit
 			case result.Head:
 				row.Head = arm.Revision.Commit
+			case result.BaseAA, result.PlantedOne, result.PlantedTwo:
 			}
 		}
 		progress, err := e.Run.Progress()

@@ -156,7 +156,8 @@ func (c *calibrator) weight(i int) float64 {
 // lockstep case.
 func (c *calibrator) blockSamples(i int) int {
 	p := c.cases[i]
-	return samplesIn(float64(p.Iterations) * p.Pilot.FastNS)
+	slow := float64(p.Iterations) * p.Pilot.SlowNS
+	return max(minBlock, min(samplesIn(float64(p.Iterations)*p.Pilot.FastNS), int(float64(slowestBlock)/math.Max(slow, 1))))
 }
 
 // samplesIn is how many samples of a length in ns make a block.

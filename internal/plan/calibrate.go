@@ -38,6 +38,9 @@ const (
 	slowestSample = time.Second
 	// blockTime per arm in a round of blocks, before the first fifth is dropped.
 	blockTime = 200 * time.Millisecond
+	// slowestBlock bounds the block of the slower arm where the arms are far apart:
+	// both take the same number of samples.
+	slowestBlock = time.Second
 	// minPasses of a lockstep round: a round with fewer clean ones keeps all.
 	minPasses = 6
 	maxPasses = 400
