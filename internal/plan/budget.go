@@ -78,9 +78,16 @@ func (c *calibrator) rounds(measured []int, need int, left float64) int {
 		best += c.meanCost(i, c.optimalPasses(i))
 	}
 	most := int(left / fewest)
+	if c.draft.BudgetNS == 0 { // nobody asked for a budget: a verdict comes first
+		most = max(most, min(total(need)+1, int(maxOverrun*left/fewest)))
+	}
 	wanted := max(total(need)+spareRounds, int(left/best))
 	return max(min(wanted, most, max(total(need)+1, maxRounds)), minRounds)
 }
+
+// maxOverrun bounds how far a run without --budget may exceed the default so that
+// its family can reach a verdict.
+const maxOverrun = 3
 
 // minRounds is the fewest rounds that make a run: below it not even one case
 // with one look reaches a verdict, and the interval is unbounded.
