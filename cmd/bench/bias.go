@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,17 +101,17 @@ func (p plant) run(ctx context.Context, o options) (bool, error) {
 // right says whether a verdict contradicts the truth: a direction that the
 // truth's interval excludes, or any direction when the means are equal.
 func (p plant) right(c compare.Comparison, low, high float64) bool {
-	switch c.Verdict {
-	case compare.Faster:
+	failed := []compare.Verdict{compare.FailedBase, compare.FailedHead, compare.FailedBoth, compare.MissingBase, compare.MissingHead}
+	if c.Verdict == compare.Faster {
 		return !p.equal && low < 0
-	case compare.Slower:
-		return !p.equal && high > 0
-	case compare.Equivalent, compare.IdenticalBinary:
-		return p.equal || (low < c.Margin && high > -c.Margin)
-	case compare.FailedBase, compare.FailedHead, compare.FailedBoth, compare.MissingBase, compare.MissingHead:
-		return false
 	}
-	return true
+	if c.Verdict == compare.Slower {
+		return !p.equal && high > 0
+	}
+	if c.Verdict == compare.Equivalent || c.Verdict == compare.IdenticalBinary {
+		return p.equal || (low < c.Margin && high > -c.Margin)
+	}
+	return !slices.Contains(failed, c.Verdict)
 }
 
 func estimate(c compare.Comparison) string {

@@ -28,7 +28,6 @@ func speed(ctx context.Context, o options) error {
 
 // times sums what the records of a run say about where its time went.
 type times struct {
-	schedule    result.Schedule
 	first, last time.Time
 	timed       time.Duration // value times iterations, of all samples but warm-ups
 	wall        time.Duration // of the calls that took them, lead-in left out

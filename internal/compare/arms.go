@@ -107,10 +107,8 @@ func decideAll(cases []*judged, l levels, floor float64) {
 
 // exploratory compares the other metrics of a case that was measured.
 func (b *Builder) exploratory(of Comparison, c result.Case, l levels) []Comparison {
-	switch of.Verdict {
-	case FailedBase, FailedHead, FailedBoth, MissingBase, MissingHead, NotComparable:
+	if slices.Contains([]Verdict{FailedBase, FailedHead, FailedBoth, MissingBase, MissingHead, NotComparable}, of.Verdict) {
 		return nil
-	default:
 	}
 	var rows []Comparison
 	columns := b.of(c.ID)

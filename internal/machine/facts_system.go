@@ -30,7 +30,7 @@ func (s *System) cLibrary() reading {
 			}
 		}
 	}
-	for _, file := range s.glob("/lib/ld-musl-*.so.1") {
+	if files := s.glob("/lib/ld-musl-*.so.1"); len(files) > 0 {
 		const packages = "/lib/apk/db/installed"
 		database, _ := s.read(packages)
 		for entry := range strings.SplitSeq(database, "\n\n") {
@@ -38,7 +38,7 @@ func (s *System) cLibrary() reading {
 				return reading{"musl " + field(entry, "V"), packages}
 			}
 		}
-		return reading{"musl, version unknown", file}
+		return reading{"musl, version unknown", files[0]}
 	}
 	return reading{}
 }

@@ -238,7 +238,7 @@ func TestWorkerPipes(t *testing.T) {
 	p := start(t, l, "echo", []int{lastAllowed(t)})
 	replies := bufio.NewReader(p.Replies)
 	for _, text := range []string{"one", "two"} {
-		fmt.Fprintln(p.Requests, text)
+		_, _ = fmt.Fprintln(p.Requests, text)
 		// A pinned Go child counts one core: it was pinned before it began.
 		if line, err := replies.ReadString('\n'); err != nil || line != "re:"+text+" 1\n" {
 			t.Fatalf("reply %q, %v", line, err)

@@ -34,14 +34,14 @@ func play(role string) {
 		for range 3 {
 			go spin()
 		}
-		fmt.Fprintln(replies, os.Getpid())
+		_, _ = fmt.Fprintln(replies, os.Getpid())
 		spin()
 	case "one": // one thread that computes, as most benchmarks
-		fmt.Fprintln(replies, os.Getpid())
+		_, _ = fmt.Fprintln(replies, os.Getpid())
 		spin()
 	case "parent": // a child in the same group that computes
 		pid := startRole("plain-busy", nil)
-		fmt.Fprintln(replies, pid)
+		_, _ = fmt.Fprintln(replies, pid)
 		sleepForEver()
 	case "orphan": // a grandchild in the same group whose parent is gone
 		middle := exec.Command(os.Args[0])
@@ -50,12 +50,12 @@ func play(role string) {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Fprint(replies, string(pid))
+		_, _ = fmt.Fprint(replies, string(pid))
 		sleepForEver()
 	case "middle":
 		fmt.Println(startRole("plain-busy", nil))
 	case "escape": // a child that leaves the group
-		fmt.Fprintln(replies, startRole("plain-busy", &syscall.SysProcAttr{Setsid: true}))
+		_, _ = fmt.Fprintln(replies, startRole("plain-busy", &syscall.SysProcAttr{Setsid: true}))
 		sleepForEver()
 	case "keepoff":
 		keepOff()
@@ -63,12 +63,12 @@ func play(role string) {
 		spin()
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-		fmt.Fprintln(replies, os.Getpid())
+		_, _ = fmt.Fprintln(replies, os.Getpid())
 		sleepForEver()
 	case "echo": // a worker: answers each line, ends at the end of its requests
 		lines := bufio.NewScanner(os.NewFile(3, "requests"))
 		for lines.Scan() {
-			fmt.Fprintln(replies, "re:"+lines.Text(), runtime.GOMAXPROCS(0))
+			_, _ = fmt.Fprintln(replies, "re:"+lines.Text(), runtime.GOMAXPROCS(0))
 		}
 	case "flood":
 		fmt.Println("first line")
