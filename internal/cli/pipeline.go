@@ -301,7 +301,7 @@ func (p *pipeline) start() error {
 	}
 	p.plan.Environment = result.Environment{Machine: p.env.Machine.Fingerprint(), Start: world.Snapshot(), Pinned: len(p.plan.Draft.CPUs) > 0, Freezes: world.Freezes()}
 	progress := newProgress(p.env, p.notes)
-	p.close = append(p.close, progress.close)
+	p.close = append(p.close, func() error { progress.close(); return nil })
 	p.session = &measure.Session{Machine: world, Serve: p.adapter.Serve, Format: p.adapter.Format(), Progress: progress.event, Patience: p.env.Patience}
 	return nil
 }

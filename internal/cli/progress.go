@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -79,13 +78,9 @@ func (p *progress) finish() {
 }
 
 // close ends the bars.
-func (p *progress) close() error {
+func (p *progress) close() {
 	p.finish()
 	if p.bars != nil {
 		p.bars.Wait()
-		if _, err := fmt.Fprint(p.notes.env.Stderr); err != nil {
-			return fmt.Errorf("ending the progress bar: %w", err)
-		}
 	}
-	return nil
 }
