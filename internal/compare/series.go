@@ -166,7 +166,7 @@ func (p pairing) value(round result.Round, first, second []sample) roundValue {
 	if v.marked {
 		cleanA, cleanB = first, second
 	}
-	if p.kind == result.Collecting {
+	if p.kind == result.Collecting && !(lockstep && cyclesInEach(first, second)) {
 		if p.rule != result.RuleCPU {
 			cleanA, cleanB = first, second
 		}
@@ -182,6 +182,22 @@ func (p pairing) value(round result.Round, first, second []sample) roundValue {
 	v.typical = logRatio(v.a, v.b)
 	v.unfiltered = logRatio(stats.Median(values(first)), stats.Median(values(second)))
 	return v
+}
+
+// steadyCycles is the fewest collections with which a sample stands for the steady
+// state by itself; the plan aims at more (plan.minCollections).
+const steadyCycles = 4
+
+// cyclesInEach says whether every sample holds enough collections. Only then may
+// a case that collects be judged on pairs of samples and not on totals: no sample
+// has more than its share of the garbage to be trimmed away (decision 0009).
+func cyclesInEach(sides ...[]sample) bool {
+	for _, side := range sides {
+		if slices.ContainsFunc(side, func(s sample) bool { return s.collections < steadyCycles }) {
+			return false
+		}
+	}
+	return true
 }
 
 // clean leaves out contaminated samples: whole passes in lockstep, single

@@ -45,8 +45,9 @@ const (
 	minPasses = 6
 	maxPasses = 400
 	// collectingRound is what the passes of a round take at least for cases that
-	// collect, about half of a round of blocks.
-	collectingRound = 250 * time.Millisecond
+	// collect, as much as a round of blocks: four or more pairs, of which the
+	// disturbed ones weigh nothing.
+	collectingRound = 500 * time.Millisecond
 	// warmups are the discarded samples at the start of every slot.
 	warmups = 1
 	// maxRounds is the largest number of rounds whose p is computed exactly
